@@ -1,0 +1,189 @@
+package fsm
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+
+	"github.com/hashicorp/go-msgpack/v2/codec"
+	"github.com/hashicorp/raft"
+
+	"floe/topics"
+)
+
+// A snapshot is eight bytes of magic, a format number, a header, the topics
+// sorted by name, the remembered requests oldest first, and a SHA-256 of all
+// before it. Two nodes at one index write equal bytes.
+const (
+	snapshotMagic  = "floesnap"
+	snapshotFormat = 1
+)
+
+// ErrSnapshot is the kind of error of a snapshot that can't be read.
+var ErrSnapshot = errors.New("not a snapshot this program can read")
+
+type snapshotHeader struct {
+	Index       uint64   `codec:"x"`
+	ClusterID   string   `codec:"id"`
+	Version     uint32   `codec:"v"`
+	Instance    string   `codec:"ice"`
+	Serial      uint64   `codec:"ser"`
+	UserChanges uint64   `codec:"uc"`
+	Members     []Member `codec:"m,omitempty"`
+	Clusters    []Peer   `codec:"c,omitempty"`
+	Servers     []Server `codec:"srv,omitempty"`
+	Topics      int      `codec:"nt"`
+	Requests    int      `codec:"nr"`
+	Floor       uint64   `codec:"fl"`
+}
+
+// snapshot is one state held still: the view never changes, the requests are a copy.
+type snapshot struct {
+	view     *View
+	requests []past
+	floor    uint64
+}
+
+// Snapshot holds the state still for raft to write.
+func (s *State) Snapshot() (raft.FSMSnapshot, error) {
+	if s.Halted() != nil {
+		return nil, errHalted
+	}
+	return &snapshot{view: s.View(), requests: s.requests.list(), floor: s.requests.floor}, nil
+}
+
+// Persist writes the snapshot to raft's sink.
+func (p *snapshot) Persist(sink raft.SnapshotSink) error {
+	if err := p.write(sink); err != nil {
+		return errors.Join(fmt.Errorf("write snapshot: %w", err), sink.Cancel())
+	}
+	return sink.Close()
+}
+
+// Release has nothing to free.
+func (p *snapshot) Release() {}
+
+func (p *snapshot) write(to io.Writer) error {
+	sum := sha256.New()
+	buf := bufio.NewWriterSize(io.MultiWriter(to, sum), 1<<16)
+	buf.WriteString(snapshotMagic)
+	enc := codec.NewEncoder(buf, handle)
+	if err := p.encode(enc); err != nil {
+		return err
+	}
+	if err := buf.Flush(); err != nil {
+		return err
+	}
+	_, err := to.Write(sum.Sum(nil))
+	return err
+}
+
+func (p *snapshot) encode(enc *codec.Encoder) error {
+	v := p.view
+	head := snapshotHeader{
+		Index: v.Index, ClusterID: v.ClusterID, Version: v.Version, Instance: v.Graph.Instance(), Serial: v.Graph.Serial(),
+		UserChanges: v.UserChanges, Members: v.Members, Clusters: v.Clusters, Servers: v.Servers,
+		Topics: v.Graph.Len(), Requests: len(p.requests), Floor: p.floor,
+	}
+	if err := enc.Encode(uint16(snapshotFormat)); err != nil {
+		return err
+	}
+	if err := enc.Encode(head); err != nil {
+		return err
+	}
+	for t := range v.Graph.All() {
+		if err := enc.Encode(t); err != nil {
+			return err
+		}
+	}
+	for _, r := range p.requests {
+		if err := enc.Encode(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Restore replaces the state by a snapshot. An error leaves the state as it was.
+func (s *State) Restore(from io.ReadCloser) error {
+	defer from.Close()
+	view, requests, err := readSnapshot(from)
+	if err != nil {
+		return err
+	}
+	s.requests = requests
+	s.halt.Store(nil)
+	s.publish(view)
+	return nil
+}
+
+// readSnapshot reads a whole snapshot and checks its sum before it says that
+// it is good.
+func readSnapshot(from io.Reader) (*View, *requestLog, error) {
+	sum := sha256.New()
+	all, err := io.ReadAll(from)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read snapshot: %w", err)
+	}
+	body, err := checkSum(all, sum)
+	if err != nil {
+		return nil, nil, err
+	}
+	dec := codec.NewDecoder(bytes.NewReader(body), handle)
+	var format uint16
+	if err := dec.Decode(&format); err != nil || format != snapshotFormat {
+		return nil, nil, fmt.Errorf("%w: format %d (this program reads %d)", ErrSnapshot, format, snapshotFormat)
+	}
+	return decodeSnapshot(dec)
+}
+
+// checkSum returns what stands between magic and sum.
+func checkSum(all []byte, sum hash.Hash) ([]byte, error) {
+	end := len(all) - sha256.Size
+	if end < len(snapshotMagic) || string(all[:len(snapshotMagic)]) != snapshotMagic {
+		return nil, fmt.Errorf("%w: it does not begin as one", ErrSnapshot)
+	}
+	sum.Write(all[:end])
+	if !bytes.Equal(sum.Sum(nil), all[end:]) {
+		return nil, fmt.Errorf("%w: its checksum does not fit", ErrSnapshot)
+	}
+	return all[len(snapshotMagic):end], nil
+}
+
+func decodeSnapshot(dec *codec.Decoder) (*View, *requestLog, error) {
+	var head snapshotHeader
+	if err := dec.Decode(&head); err != nil {
+		return nil, nil, fmt.Errorf("%w: header: %v", ErrSnapshot, err)
+	}
+	var all []topics.Topic
+	for range head.Topics {
+		var t topics.Topic
+		if err := dec.Decode(&t); err != nil {
+			return nil, nil, fmt.Errorf("%w: topic: %v", ErrSnapshot, err)
+		}
+		all = append(all, t)
+	}
+	graph, err := topics.Restore(head.Instance, head.Serial, all)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %v", ErrSnapshot, err)
+	}
+	requests := newRequestLog()
+	requests.floor = head.Floor
+	for range head.Requests {
+		var p past
+		if err := dec.Decode(&p); err != nil {
+			return nil, nil, fmt.Errorf("%w: request: %v", ErrSnapshot, err)
+		}
+		var id RequestID
+		copy(id[:], p.Request)
+		requests.remember(id, p.Result)
+	}
+	return &View{
+		Index: head.Index, ClusterID: head.ClusterID, Version: head.Version, Graph: graph, UserChanges: head.UserChanges,
+		Members: head.Members, Clusters: head.Clusters, Servers: head.Servers,
+	}, requests, nil
+}
