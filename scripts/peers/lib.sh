@@ -99,5 +99,6 @@ until_ready() {
 # Waits for as long as every child lives.
 attend() {
     wait -n "${children[@]}" || true
+    [[ ! -s $temp/err ]] || cat "$temp/err" >&2
     fail "the server ended by itself"
 }

@@ -68,13 +68,24 @@ uint64_t Sequence::gaps() const
     return _distinct ? uint64_t(_high) - _low + 1 - _distinct : 0;
 }
 
-void Stats::add(const Event& event, int64_t latencyNs)
+void Stats::count()
 {
     _last = nowNs();
     if(_count++ == 0)
     {
         _first = _last;
     }
+}
+
+void Stats::addForeign()
+{
+    count();
+    ++_foreign;
+}
+
+void Stats::add(const Event& event, int64_t latencyNs)
+{
+    count();
     auto verdict = _publishers[event.publisher].add(event.seq);
     _dup += verdict == Sequence::repeated;
     _inversions += verdict == Sequence::late;

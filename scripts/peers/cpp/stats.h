@@ -38,12 +38,13 @@ class Stats
 {
 public:
     void add(const Event& event, int64_t latencyNs);
-    void addForeign() { ++_count; ++_foreign; } // an event that isn't ours, or is damaged
-    uint64_t count() const { return _count; }
+    void addForeign(); // an event that isn't ours, or is damaged
     // "summary TOPIC count N dup N gaps N inversions N foreign N p50 NS p99 NS max NS seconds S"
     std::string line(const std::string& topic) const;
 
 private:
+    void count();
+
     std::map<uint16_t, Sequence> _publishers;
     Histogram _latency;
     uint64_t _count = 0, _dup = 0, _inversions = 0, _foreign = 0;
