@@ -158,7 +158,7 @@ func (d *Decoder) Enum(max int) int {
 // counts, as in Ice.
 func (d *Decoder) StringDict() map[string]string {
 	n := d.SeqSize(2)
-	dict := make(map[string]string, n)
+	dict := make(map[string]string, min(n, growLimit))
 	for range n {
 		key, value := d.Bytes(), d.Bytes()
 		if _, have := dict[string(key)]; !have {
@@ -176,9 +176,10 @@ func (d *Decoder) Identity() Identity {
 
 // Identities reads a sequence of identities.
 func (d *Decoder) Identities() []Identity {
-	ids := make([]Identity, d.SeqSize(2))
-	for i := range ids {
-		ids[i] = d.Identity()
+	n := d.SeqSize(2)
+	ids := make([]Identity, 0, min(n, growLimit))
+	for range n {
+		ids = append(ids, d.Identity())
 	}
 	return ids
 }

@@ -10,8 +10,9 @@ type LinkInfo struct {
 // LinkInfos reads a sequence of LinkInfo.
 func (d *Decoder) LinkInfos() []LinkInfo {
 	const minSize = 7 // null proxy, empty name, int
-	list := make([]LinkInfo, 0, d.SeqSize(minSize))
-	for range cap(list) {
+	n := d.SeqSize(minSize)
+	list := make([]LinkInfo, 0, min(n, growLimit))
+	for range n {
 		list = append(list, LinkInfo{Topic: d.Proxy(), Name: d.String(), Cost: d.Int32()})
 	}
 	return list
@@ -37,8 +38,9 @@ type NodeInfo struct {
 // NodeInfos reads a sequence of NodeInfo.
 func (d *Decoder) NodeInfos() []NodeInfo {
 	const minSize = 6
-	list := make([]NodeInfo, 0, d.SeqSize(minSize))
-	for range cap(list) {
+	n := d.SeqSize(minSize)
+	list := make([]NodeInfo, 0, min(n, growLimit))
+	for range n {
 		list = append(list, NodeInfo{ID: d.Int32(), Node: d.Proxy()})
 	}
 	return list
