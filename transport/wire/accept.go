@@ -32,7 +32,7 @@ func (p *Port) accept() {
 		p.limits.acceptErrors.Add(1)
 		p.complaints.warn("accept failed, trying again", "error", err, "pause", pause)
 		select {
-		case <-p.draining:
+		case <-p.draining.Done():
 			return
 		case <-time.After(pause):
 			pause = min(2*pause, acceptPauseMax)
@@ -94,14 +94,7 @@ func (p *Port) reject(peer net.Addr, err error) {
 	}
 }
 
-func (p *Port) isDraining() bool {
-	select {
-	case <-p.draining:
-		return true
-	default:
-		return false
-	}
-}
+func (p *Port) isDraining() bool { return p.draining.Err() != nil }
 
 // errSilentProbe: connected and left without a byte, as port probes do.
 var errSilentProbe = errors.New("closed without a byte")

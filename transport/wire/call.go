@@ -59,11 +59,20 @@ func (c *call) explain(address string, err error) error {
 	var refused *refusedError
 	switch {
 	case errors.As(err, &fromHandler):
-		return fromHandler
+		return c.fromHandler(address, fromHandler)
 	case errors.As(err, &refused), c.state.CompareAndSwap(callQueued, callAbandoned), c.state.Load() == callAbandoned:
 		return &NotSentError{address, c.method, err}
 	}
 	return &UnknownOutcomeError{address, c.method, err}
+}
+
+// fromHandler passes a handler's error on, unless all it says is that it was
+// interrupted: it may have done half or all of its work.
+func (c *call) fromHandler(address string, err *RemoteError) error {
+	if err.Code == CodeDeadline || err.Code == CodeCanceled {
+		return &UnknownOutcomeError{address, c.method, err}
+	}
+	return err
 }
 
 // request is the frame to write now.

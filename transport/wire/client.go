@@ -142,7 +142,8 @@ var errTooLarge = errors.New("larger than the frame limit")
 // The server's handler sees ctx's deadline (or CallTimeout's, without one)
 // and its cancellation. Errors: [*RemoteError] from the handler,
 // [*NotSentError] when no handler saw the request, [*UnknownOutcomeError]
-// otherwise; the latter two wrap ctx's error when that was the cause.
+// otherwise; the latter two wrap ctx's error when that was the cause. A handler
+// that returned a bare context error has an unknown outcome too.
 func (c *Client) Call(ctx context.Context, address, method string, body []byte) ([]byte, error) {
 	if len(method) > codeMax || len(body) > c.opts.MaxFrame {
 		return nil, &NotSentError{address, clip(method, codeMax), errTooLarge}

@@ -72,12 +72,6 @@ func (s *connSet) remove(c *conn) {
 	delete(s.conns, c)
 }
 
-func (s *connSet) len() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.conns)
-}
-
 func (s *connSet) closeAll() {
 	s.mu.Lock()
 	s.closed = true

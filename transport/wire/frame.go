@@ -17,7 +17,7 @@ const (
 	// headRoom is what a frame may have beyond Options.MaxFrame: its type,
 	// ids, names.
 	headRoom   = 1 << 10
-	readBuffer = 64 << 10
+	readBuffer = 32 << 10
 	// writeBuffer bounds what gathers before it is written.
 	writeBuffer = 64 << 10
 	// gatherMin is the payload from which copying costs more than a writev.
@@ -128,7 +128,7 @@ type frameWriter struct {
 }
 
 func newFrameWriter(dst *paced, out io.Writer, limit time.Duration) *frameWriter {
-	return &frameWriter{dst: dst, out: out, limit: limit, buf: make([]byte, 0, writeBuffer)}
+	return &frameWriter{dst: dst, out: out, limit: limit}
 }
 
 // write adds a frame made of head and parts. Small parts are copied and wait
@@ -156,6 +156,9 @@ func (f *frameWriter) write(head []byte, parts ...[]byte) error {
 }
 
 func (f *frameWriter) room(n int) error {
+	if f.buf == nil {
+		f.buf = make([]byte, 0, writeBuffer) // silent connections have none
+	}
 	if len(f.buf)+n <= cap(f.buf) {
 		return nil
 	}
@@ -178,9 +181,6 @@ func (f *frameWriter) gather(parts [][]byte) error {
 	f.buf = f.buf[:0]
 	return err
 }
-
-// pending reports whether frames wait for flush.
-func (f *frameWriter) pending() bool { return len(f.buf) > 0 }
 
 // flush writes what waits.
 func (f *frameWriter) flush() error {

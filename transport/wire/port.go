@@ -35,9 +35,10 @@ type Port struct {
 	accepted    connSet // after it
 	wg          sync.WaitGroup
 
-	draining chan struct{} // closed first: nothing new
-	stopping context.Context
-	stop     context.CancelFunc // then: running handlers are told to end
+	draining context.Context // ends first: nothing new
+	drain    context.CancelFunc
+	stopping context.Context // ends then: running handlers should end
+	stop     context.CancelFunc
 	once     sync.Once
 	ended    chan struct{}
 }
@@ -83,9 +84,9 @@ func newPort(cfg Config, ln *net.TCPListener, advertise string) *Port {
 		slots:      make(chan struct{}, cfg.MaxHandlers),
 		limits:     newConnLimits(cfg.MaxConns, cfg.MaxConnsPerClient),
 		complaints: newComplaints(cfg.Log, cfg.Flag, ln.Addr()),
-		draining:   make(chan struct{}),
 		ended:      make(chan struct{}),
 	}
+	p.draining, p.drain = context.WithCancel(context.Background())
 	p.stopping, p.stop = context.WithCancel(context.Background())
 	p.raft = newRaftLayer(p)
 	return p
@@ -128,7 +129,7 @@ func (p *Port) Stats() Stats {
 // An error says that a handler was still running in the end.
 func (p *Port) Shutdown(ctx context.Context) error {
 	p.once.Do(func() {
-		close(p.draining)
+		p.drain()
 		_ = p.listener.Close() // nothing is left to do about it
 		p.handshaking.closeAll()
 		go p.finish(ctx)
