@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 	"time"
 
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 	"go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
 )
 
 const (
@@ -56,7 +58,7 @@ func keepFile(file **os.File) func(string, int, os.FileMode) (*os.File, error) {
 	}
 }
 
-// openError names the path. A panic of bbolt means damage, and leaves the file open.
+// openError names the path and tells damage from what the system refused. A panic of bbolt leaves the file open.
 func openError(path string, file *os.File, err error) error {
 	if p := (*panicError)(nil); errors.As(err, &p) {
 		if file != nil {
@@ -64,5 +66,9 @@ func openError(path string, file *os.File, err error) error {
 		}
 		return &CorruptError{File: path, Err: err}
 	}
-	return fmt.Errorf("open %s: %w", path, err)
+	var system syscall.Errno
+	if errors.As(err, &system) || errors.Is(err, berrors.ErrTimeout) {
+		return fmt.Errorf("open %s: %w", path, err)
+	}
+	return &CorruptError{File: path, Err: err}
 }

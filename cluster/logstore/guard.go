@@ -3,7 +3,6 @@ package logstore
 import (
 	"runtime"
 	"sync"
-	"sync/atomic"
 
 	"github.com/hashicorp/raft"
 )
@@ -18,16 +17,15 @@ const (
 // differs from Store in three ways, each for a reason in raft v1.8.0 that
 // DESIGN.md gives:
 //
-//   - After Running, a call that failed and whose error raft would answer with a
-//     panic ends its goroutine by runtime.Goexit. Until then it returns the
-//     error, and the caller of NewRaft recovers.
+//   - A GetLog or SetUint64 that fails, which raft would answer with a panic, ends
+//     its goroutine by runtime.Goexit. Only raft's own goroutines may call it,
+//     and NewRaft runs within Start.
 //   - GetCommitIndex answers 0, so that raft stages commit indexes and does not replay. Store.Replay does.
 //   - Recent entries are cached, as raft.LogCache does not pass commit tracking on.
 type ForRaft struct {
 	*Store
-	running atomic.Bool
-	mu      sync.RWMutex
-	cache   [cacheEntries]*raft.Log
+	mu    sync.RWMutex
+	cache [cacheEntries]*raft.Log
 }
 
 var (
@@ -38,10 +36,23 @@ var (
 // ForRaft returns the store as raft has to get it. Call it once per raft.
 func (s *Store) ForRaft() *ForRaft { return &ForRaft{Store: s} }
 
-// Running says that NewRaft has returned: from now on only raft's own
-// goroutines may call, and one that meets a failure ends. The owner watches
-// Health.Done and shuts raft down.
-func (r *ForRaft) Running() { r.running.Store(true) }
+// Start runs newRaft, which calls raft.NewRaft, on a goroutine of its own and
+// waits for it. What raft answers with a panic or what ends that goroutine
+// comes back as an error. From then on the owner watches Health.Done and shuts raft down.
+func (r *ForRaft) Start(newRaft func() error) error {
+	var err error
+	ended := false
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		err = protect(newRaft)
+		ended = true
+	})
+	wg.Wait()
+	if !ended {
+		return r.health.Err()
+	}
+	return err
+}
 
 // GetCommitIndex returns 0: the owner replays, not raft.
 func (r *ForRaft) GetCommitIndex() (uint64, error) { return 0, r.health.Err() }
@@ -95,7 +106,7 @@ func (r *ForRaft) SetUint64(key []byte, value uint64) error {
 
 // end returns err, or never returns where raft would panic.
 func (r *ForRaft) end(err error) error {
-	if err != nil && !benign(err) && r.running.Load() {
+	if err != nil && !benign(err) {
 		runtime.Goexit() // runs raft's deferred steps: a leader stops replicating, a caller is answered
 	}
 	return err

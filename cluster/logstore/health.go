@@ -26,7 +26,7 @@ type Health struct {
 	failed    atomic.Pointer[FailedError]
 	done      chan struct{}
 	base      time.Time
-	started   [slots]atomic.Int64 // nanoseconds since base, 0 = free
+	started   [slots]atomic.Int64 // nanoseconds since base plus 1, 0 = free
 }
 
 // NewHealth returns the Health of storage that works. onFailure, which may be
@@ -59,7 +59,7 @@ func (h *Health) Stalled() time.Duration {
 	if oldest == 0 {
 		return 0
 	}
-	return max(time.Since(h.base)-time.Duration(oldest), 0)
+	return max(time.Since(h.base)-time.Duration(oldest-1), 0)
 }
 
 // Fail takes the storage out of service as if op had ended with err. Only the
@@ -94,7 +94,7 @@ func (h *Health) do(op string, fn func() error) error {
 }
 
 func (h *Health) begin() int {
-	now := max(int64(time.Since(h.base)), 1)
+	now := int64(time.Since(h.base)) + 1
 	for i := range h.started {
 		if h.started[i].CompareAndSwap(0, now) {
 			return i

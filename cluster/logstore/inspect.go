@@ -87,13 +87,13 @@ func inspectTree(path string, size int64) error {
 		db   *bbolt.DB
 	)
 	err := protect(func() (err error) {
-		db, err = bbolt.Open(path, 0, &bbolt.Options{ReadOnly: true, Timeout: lockWait, OpenFile: keepFile(&file)})
+		db, err = bbolt.Open(path, 0, &bbolt.Options{ReadOnly: true, PreLoadFreelist: true, Timeout: lockWait, OpenFile: keepFile(&file)})
 		return err
 	})
 	if err != nil {
 		return openError(path, file, err)
 	}
-	err = protect(func() error { return db.View(func(tx *bbolt.Tx) error { return walk(tx, size) }) })
+	err = protect(func() error { return db.View(func(tx *bbolt.Tx) error { return walk(tx, file, size) }) })
 	if p := (*panicError)(nil); errors.As(err, &p) {
 		file.Close() // bbolt's own locks may be held: its Close could wait for ever
 		return &CorruptError{File: path, Err: err}
@@ -104,7 +104,7 @@ func inspectTree(path string, size int64) error {
 	return &CorruptError{File: path, Err: err}
 }
 
-func walk(tx *bbolt.Tx, size int64) error {
+func walk(tx *bbolt.Tx, file io.ReaderAt, size int64) error {
 	if tx.Size() > size {
 		return fmt.Errorf("cut short: %d bytes of %d", size, tx.Size())
 	}
@@ -118,6 +118,9 @@ func walk(tx *bbolt.Tx, size int64) error {
 	if err != nil {
 		return err
 	}
+	if err := checkPages(tx, file); err != nil {
+		return err
+	}
 	var first error
 	for err := range tx.Check() { // to the end: its goroutine waits for us
 		if first == nil {
@@ -125,6 +128,54 @@ func walk(tx *bbolt.Tx, size int64) error {
 		}
 	}
 	return first
+}
+
+// The head of a leaf or branch page: 16 bytes, of them 2 at 10 the number of
+// elements, then elements of 16 bytes, then keys and values without a gap.
+const (
+	pageHead      = 16
+	pageCount     = 10
+	elementSize   = 16
+	leafPosOffset = 4 // of the position within a leaf's element; a branch's begins with it
+)
+
+// checkPages finds a page whose number of elements was changed: its first key
+// would not lie right behind its elements. bbolt does not look, and would
+// forget the last entries of the log without a word.
+func checkPages(tx *bbolt.Tx, file io.ReaderAt) error {
+	pageSize := tx.DB().Info().PageSize
+	for id := 2; ; {
+		info, err := tx.Page(id)
+		if err != nil {
+			return err
+		}
+		if info == nil { // past the high water mark
+			return nil
+		}
+		if info.Type == "leaf" || info.Type == "branch" {
+			if err := checkPage(file, int64(id)*int64(pageSize), info.Type == "leaf"); err != nil {
+				return fmt.Errorf("page %d: %w", id, err)
+			}
+		}
+		id += 1 + info.OverflowCount
+	}
+}
+
+func checkPage(file io.ReaderAt, at int64, leaf bool) error {
+	var b [pageHead + elementSize]byte
+	if _, err := file.ReadAt(b[:], at); err != nil {
+		return err
+	}
+	count := uint32(binary.NativeEndian.Uint16(b[pageCount:]))
+	element := b[pageHead:]
+	if leaf {
+		element = element[leafPosOffset:]
+	}
+	// An empty leaf, the root of an empty bucket, has no first key.
+	if pos := binary.NativeEndian.Uint32(element); count > 0 && pos != count*elementSize {
+		return fmt.Errorf("%d elements do not fit its keys at %d", count, pos)
+	}
+	return nil
 }
 
 // touch reads the ends of b, so that a slice that points outside the file faults here.

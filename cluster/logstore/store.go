@@ -65,7 +65,7 @@ func Open(dir string, cfg Config) (*Store, error) {
 	}
 	s.db = db
 	if err := s.Verify(); err != nil {
-		return nil, errors.Join(cause(err), s.db.Close())
+		return nil, errors.Join(cause(err), s.Close())
 	}
 	return s, syncDir(dir)
 }
@@ -97,7 +97,7 @@ func (s *Store) Health() *Health { return s.health }
 func (s *Store) do(op string, fn func() error) error {
 	was := s.health.Err()
 	err := s.health.do(op, func() error {
-		err := fn()
+		err := protect(fn)
 		if p := (*panicError)(nil); errors.As(err, &p) {
 			return &CorruptError{File: s.path, Err: err}
 		}
