@@ -52,6 +52,7 @@ alive() {
 end_children() {
     local p
     for p in "${children[@]}"; do
+        kill -CONT "$p" 2>/dev/null || true
         kill -TERM "$p" 2>/dev/null || true
     done
     for p in "${children[@]}"; do
@@ -96,9 +97,9 @@ until_ready() {
     done
 }
 
-# Waits for as long as every child lives.
+# Waits for as long as a child lives; a replica may go alone.
 attend() {
-    wait -n "${children[@]}" || true
+    wait "${children[@]}" || true
     [[ ! -s $temp/err ]] || cat "$temp/err" >&2
     fail "the server ended by itself"
 }

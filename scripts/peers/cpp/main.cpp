@@ -22,7 +22,7 @@ publish    --topic T --count N (1; 0: until the end) --seconds S --size BYTES (1
            --publisher-kind any|local --keep-going (after errors) --each (a line per event)
            prints: ready PROXY; ok SEQ; err SEQ ERROR; published N acked N errors N seconds S
 subscribe  --topic T[,T...] --mode twoway|oneway|batch|datagram|batchdatagram|ordered --identity [CATEGORY/]NAME
-           --qos k=v --endpoints E --create --again (unsubscribes first) --any (takes every operation)
+           --qos k=v --endpoints E --adapter ID (registered at Ice.Default.Locator) --create --again (unsubscribes first) --any (takes every operation)
            --behaviour ok|slow:MS|hang|throw-user|throw-unknown|object-not-exist --expect N --linger MS
            --seconds S (time limit) --print each|summary --threads N --unsubscribe
            prints: ready ENDPOINTS; event TOPIC OP MODE COST CONTEXT PUB SEQ LATENCY_NS BYTES TEXT; summary ...

@@ -54,6 +54,18 @@ void subscribeTo(const Subscription& s, const IceStorm::QoS& qos, bool again)
     s.topic->subscribeAndGetPublisher(qos, s.subscriber);
 }
 
+// With an id the adapter is registered at the locator, and its proxies are indirect: "name @ id".
+Ice::ObjectAdapterPtr makeAdapter(const Ice::CommunicatorPtr& ice, const string& endpoints, const string& id)
+{
+    if(id.empty())
+    {
+        return ice->createObjectAdapterWithEndpoints("", endpoints);
+    }
+    ice->getProperties()->setProperty("Peer.AdapterId", id);
+    ice->getProperties()->setProperty("Peer.Endpoints", endpoints);
+    return ice->createObjectAdapter("Peer");
+}
+
 string endpointsOf(const Ice::ObjectAdapterPtr& adapter)
 {
     string out;
@@ -104,6 +116,7 @@ int subscribe(const Ice::CommunicatorPtr& ice, Options& options)
         qos["reliability"] = "ordered";
     }
     auto endpoints = options.text("endpoints", mode.endpoints());
+    auto adapterId = options.text("adapter");
     auto behaviour = Behaviour::parse(options.text("behaviour", "ok"));
     auto print = options.text("print", "each");
     auto expect = static_cast<uint64_t>(options.number("expect", 0));
@@ -116,7 +129,7 @@ int subscribe(const Ice::CommunicatorPtr& ice, Options& options)
     options.check();
 
     Tally tally(expect);
-    auto adapter = ice->createObjectAdapterWithEndpoints("", endpoints);
+    auto adapter = makeAdapter(ice, endpoints, adapterId);
     static vector<Subscription> subscriptions; // the stdin thread may outlive this call
     for(const auto& name : names)
     {

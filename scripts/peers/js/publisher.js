@@ -6,7 +6,13 @@
 // opened itself (bidirectional ones), and a topic service opens its own connection to a subscriber.
 "use strict";
 // Ice for JavaScript speaks ws through the browser's WebSocket, which Node.js lacks before version 22.
-globalThis.WebSocket = require("ws");
+// An error is followed by the close that Ice acts on; one that nobody listens to would end the process.
+globalThis.WebSocket = class extends require("ws") {
+    constructor(...args) {
+        super(...args);
+        this.on("error", () => {});
+    }
+};
 if (typeof navigator === "undefined") globalThis.navigator = {userAgent: "node"};
 const {execFileSync} = require("child_process");
 const Module = require("module");
