@@ -3,9 +3,11 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"os"
+	"syscall"
 	"time"
 )
 
@@ -15,12 +17,12 @@ const (
 	acceptPauseMax = time.Second
 )
 
-// accept takes connections until Shutdown. Failures, such as EMFILE, are
-// waited out.
-func (p *Port) accept() {
+// accept takes connections from next until Shutdown. Failures, such as EMFILE,
+// are waited out.
+func (p *Port) accept(next func() (*net.TCPConn, error)) {
 	pause := acceptPause
 	for {
-		tcp, err := p.listener.AcceptTCP()
+		tcp, err := next()
 		if err == nil {
 			pause = acceptPause
 			p.admit(tcp)
@@ -108,7 +110,7 @@ func (p *Port) handshake(nc net.Conn) (kind, error) {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return 0, fmt.Errorf("no preamble within %s: %w", p.cfg.HandshakeTimeout, errNoPreamble)
-	case err != nil && n == 0:
+	case n == 0 && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)):
 		return 0, errSilentProbe
 	case err != nil:
 		return 0, err

@@ -44,7 +44,7 @@ func givenAdvertise(address string, bound uint16) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("--advertise %q: not host:port: %w", address, err)
 	}
-	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.Unmap().IsUnspecified() {
 		return "", fmt.Errorf("--advertise %q: %w: give the address others can reach, not an unspecified one", address, ErrNoAdvertise)
 	}
 	number, err := strconv.ParseUint(port, 10, 16)

@@ -84,6 +84,15 @@ func (c *Client) dialFor(ctx context.Context, address string, k kind, timeout ti
 	return taken, nil
 }
 
+// dialConn is dialFor for libraries that want a net.Conn, nil with an error.
+func (c *Client) dialConn(address string, k kind, timeout time.Duration) (net.Conn, error) {
+	nc, err := c.dialFor(context.Background(), address, k, timeout)
+	if err != nil {
+		return nil, err
+	}
+	return nc, nil
+}
+
 // introduce puts TLS, where configured, on *nc and sends the preamble.
 func (c *Client) introduce(ctx context.Context, nc *net.Conn, address string, k kind) error {
 	if c.opts.WrapDialled != nil {

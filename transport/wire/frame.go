@@ -92,7 +92,7 @@ func (f *frameReader) body(buf []byte, n int) ([]byte, error) {
 	for len(buf) < n {
 		have := len(buf)
 		if have == cap(buf) {
-			grown := make([]byte, have, min(n, max(firstChunk, 2*have)))
+			grown := make([]byte, have, min(n, max(firstChunk, 4*have)))
 			copy(grown, buf)
 			buf = grown
 		}

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -111,7 +110,7 @@ func (g *gossip) StreamCh() <-chan net.Conn { return g.streams }
 
 // DialTimeout opens a gossip connection to another node's peer port.
 func (g *gossip) DialTimeout(address string, timeout time.Duration) (net.Conn, error) {
-	return g.port.client.dialFor(context.Background(), address, kindGossip, timeout)
+	return g.port.client.dialConn(address, kindGossip, timeout)
 }
 
 // DialAddressTimeout opens a gossip connection; the name is not used.

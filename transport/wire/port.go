@@ -71,7 +71,7 @@ func Listen(cfg Config) (*Port, error) {
 	p := newPort(cfg, ln, advertise)
 	p.gossip = newGossip(p, udp)
 	p.wg.Go(p.gossip.read)
-	p.wg.Go(p.accept)
+	p.wg.Go(func() { p.accept(ln.AcceptTCP) })
 	return p, nil
 }
 

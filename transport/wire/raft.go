@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"context"
 	"net"
 	"sync"
 	"time"
@@ -51,7 +50,7 @@ func (l *raftLayer) Addr() net.Addr { return advertisedAddr(l.port.advertise) }
 // Dial opens a raft connection to another node's peer port, within timeout
 // (0: the handshake timeout).
 func (l *raftLayer) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
-	return l.port.client.dialFor(context.Background(), string(address), kindRaft, timeout)
+	return l.port.client.dialConn(string(address), kindRaft, timeout)
 }
 
 func (l *raftLayer) closed() bool {
