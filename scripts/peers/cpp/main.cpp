@@ -49,6 +49,7 @@ Ice::InitializationData iceData(Ice::StringSeq& args)
 {
     Ice::InitializationData data;
     data.properties = Ice::createProperties(args);
+    data.properties->setProperty("Ice.Override.CloseTimeout", "1000"); // at the end, a frozen peer is not waited for
     args = data.properties->parseCommandLineOptions("Ice", args);
     args = data.properties->parseCommandLineOptions("IceSSL", args);
     return data;

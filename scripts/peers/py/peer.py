@@ -71,6 +71,7 @@ def in_mode(proxy, options):
 def main(parser, run):
     """Runs run(ice, options); an Ice exception becomes a line `error TYPE TEXT` and exit status 1."""
     properties = Ice.createProperties(sys.argv)
+    properties.setProperty("Ice.Override.CloseTimeout", "1000")  # at the end, a frozen peer is not waited for
     rest = properties.parseCommandLineOptions("Ice", sys.argv[1:])
     options = parser.parse_args(rest)
     data = Ice.InitializationData()
