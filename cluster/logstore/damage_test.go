@@ -113,7 +113,7 @@ func TestDamagedStableValue(t *testing.T) {
 // Open finds it, or all is as it was.
 func TestDamagedFile(t *testing.T) {
 	dir := t.TempDir()
-	const mutants = 150
+	const mutants = 90
 	s := open(t, dir, Config{})
 	for i := uint64(1); i < 400; i += 40 {
 		mustStore(t, s, entries(i, 40))
@@ -247,6 +247,34 @@ func TestDamagedMetaPage(t *testing.T) {
 	for page := range 2 {
 		b := bytes.Clone(whole)
 		b[page*os.Getpagesize()+metaOffset+metaTxID] ^= 1
+		if _, err := openMutant(t, b); !is[*CorruptError](err) {
+			t.Errorf("meta page %d: got %v, want CorruptError", page, err)
+		}
+	}
+}
+
+// TestMetaPagesThatDoNotBelongTogether puts an old meta page back, as a disk that lost a write does.
+func TestMetaPagesThatDoNotBelongTogether(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, logFile)
+	s := open(t, dir, Config{})
+	mustStore(t, s, entries(1, 1))
+	old, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := uint64(2); i < 6; i++ {
+		mustStore(t, s, entries(i, 1))
+	}
+	s.Close()
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for page := range 2 {
+		b := bytes.Clone(whole)
+		at := page * os.Getpagesize()
+		copy(b[at:at+os.Getpagesize()], old[at:])
 		if _, err := openMutant(t, b); !is[*CorruptError](err) {
 			t.Errorf("meta page %d: got %v, want CorruptError", page, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -78,8 +79,10 @@ func OpenSnapshots(dir string, log hclog.Logger, health *Health) (*Snapshots, er
 		health = NewHealth(nil)
 	}
 	s := &Snapshots{dir: filepath.Join(dir, snapshotDir), log: log, health: health}
-	if err := makeDir(s.dir); err != nil {
-		return nil, err
+	if _, err := os.Stat(s.dir); errors.Is(err, fs.ErrNotExist) {
+		if err := makeDir(s.dir); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.scan(); err != nil {
 		return nil, err

@@ -189,7 +189,7 @@ func TestFlippedBitInSnapshot(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, name := range []string{metaFile, stateFile} {
 		whole, _ := os.ReadFile(filepath.Join(snap, name))
-		for range 300 {
+		for range 150 {
 			b := bytes.Clone(whole)
 			b[r.IntN(len(b))] ^= 1 << r.IntN(8)
 			os.WriteFile(filepath.Join(snap, name), b, 0o600)
