@@ -43,6 +43,8 @@ type Member struct {
 	Program string `codec:"prog,omitempty"`
 	// Supports is the newest cluster version the program can work with.
 	Supports uint32 `codec:"sup"`
+	// NonVoter says that the node is to stay without a vote.
+	NonVoter bool `codec:"nv,omitempty"`
 }
 
 // Address returns the first address of a listener, "" where it has none.
@@ -55,7 +57,7 @@ func (m Member) Address(listener string) string {
 
 // Equal tells whether two members are alike in everything.
 func (m Member) Equal(o Member) bool {
-	if m.ID != o.ID || m.Incarnation != o.Incarnation || m.Program != o.Program || m.Supports != o.Supports || len(m.Addresses) != len(o.Addresses) {
+	if m.ID != o.ID || m.Incarnation != o.Incarnation || m.Program != o.Program || m.Supports != o.Supports || m.NonVoter != o.NonVoter || len(m.Addresses) != len(o.Addresses) {
 		return false
 	}
 	for listener, addresses := range m.Addresses {

@@ -1,0 +1,195 @@
+package cluster
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/hashicorp/raft"
+
+	"floe/cluster/logstore"
+	"floe/fsm"
+)
+
+// disk is the open half of a data directory: log, stable values, snapshots.
+type disk struct {
+	health *logstore.Health
+	store  *logstore.Store
+	snaps  *logstore.Snapshots
+}
+
+func (n *Node) openDisk() (*disk, error) {
+	health := logstore.NewHealth(nil)
+	snaps, err := logstore.OpenSnapshots(n.cfg.DataDir, n.log.Named("snapshots"), health)
+	if err != nil {
+		return nil, err
+	}
+	store, err := logstore.Open(n.cfg.DataDir, logstore.Config{
+		Logger: n.log.Named("logstore"), Health: health, Backend: n.cfg.Backend, OnVote: n.voted,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &disk{health: health, store: store, snaps: snaps}, nil
+}
+
+// voted keeps the term of a vote in the identity, so that an emptied log
+// can't make the node vote twice.
+func (n *Node) voted(term uint64) error {
+	return n.updateIdentity(func(id *logstore.Identity) { id.VoteTerm = term })
+}
+
+// readIdentity reads or makes the identity and checks it against the log.
+func (n *Node) readIdentity() error {
+	stored, readErr := logstore.ReadIdentity(n.cfg.DataDir)
+	history, err := n.disk.store.History(n.disk.snaps.Newest())
+	if err != nil {
+		return err
+	}
+	if err := logstore.CheckHistory(n.cfg.DataDir, stored, readErr, history); err != nil {
+		return err
+	}
+	if errors.Is(readErr, fs.ErrNotExist) {
+		return n.makeIdentity()
+	}
+	if n.cfg.ID != "" && n.cfg.ID != stored.NodeID {
+		return &WrongID{Given: n.cfg.ID, Stored: stored.NodeID, Dir: n.cfg.DataDir}
+	}
+	n.identity = stored
+	return nil
+}
+
+func (n *Node) makeIdentity() error {
+	id := n.cfg.ID
+	if id == "" {
+		id = "node-" + randomHex(4)
+	}
+	n.identity = logstore.Identity{NodeID: id, Incarnation: "0", State: logstore.New}
+	return logstore.WriteIdentity(n.cfg.DataDir, n.identity)
+}
+
+// updateIdentity changes the identity in memory and on disk.
+func (n *Node) updateIdentity(change func(*logstore.Identity)) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	next := n.identity
+	change(&next)
+	if next == n.identity {
+		return nil
+	}
+	if err := logstore.WriteIdentity(n.cfg.DataDir, next); err != nil {
+		return fmt.Errorf("identity: %w", err)
+	}
+	n.identity = next
+	return nil
+}
+
+// Identity returns who the node is, as its data directory says.
+func (n *Node) Identity() logstore.Identity {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.identity
+}
+
+func incarnationOf(id logstore.Identity) uint64 {
+	v, _ := strconv.ParseUint(id.Incarnation, 10, 64) // made by this package
+	return v
+}
+
+// restore brings the state to what was known to be committed when the node
+// stopped, so that it serves before it has a leader, or without one.
+func (n *Node) restore() error {
+	list, err := n.disk.snaps.List()
+	if err != nil {
+		return err
+	}
+	snapshot := uint64(0)
+	if len(list) > 0 {
+		_, from, err := n.disk.snaps.Open(list[0].ID)
+		if err != nil {
+			return err
+		}
+		if err := n.state.Restore(from); err != nil {
+			return fmt.Errorf("snapshot %s: %w", list[0].ID, err)
+		}
+		snapshot = list[0].Index
+	}
+	if err := n.disk.store.CheckContinuity(snapshot); err != nil {
+		return err
+	}
+	return n.replay(snapshot)
+}
+
+// replayBatch is how many entries are applied for one View.
+const replayBatch = 512
+
+// replay applies the entries from after the snapshot up to the commit index
+// on disk. It stands in for raft's own replay; see DESIGN.md of logstore.
+func (n *Node) replay(snapshot uint64) error {
+	commit, err := n.disk.store.GetCommitIndex()
+	if err != nil {
+		return err
+	}
+	var batch []*raft.Log
+	for i := snapshot + 1; i <= commit; i++ {
+		l := new(raft.Log)
+		if err := n.disk.store.GetLog(i, l); err != nil {
+			return fmt.Errorf("replay entry %d: %w", i, err)
+		}
+		if l.Index > n.state.View().Index && (l.Type == raft.LogCommand || l.Type == raft.LogConfiguration) {
+			batch = append(batch, l)
+		}
+		if len(batch) == replayBatch || i == commit && len(batch) > 0 {
+			n.state.ApplyBatch(batch)
+			batch = batch[:0:0]
+		}
+	}
+	return nil
+}
+
+// wipe forgets all Raft data, for a node that enters a cluster anew. No raft
+// half may be running. The identity must be one that needs no data.
+func (n *Node) wipe() error {
+	if err := n.disk.store.Close(); err != nil {
+		return err
+	}
+	for _, name := range []string{filepath.Base(n.disk.store.Path()), "snapshots"} {
+		if err := os.RemoveAll(filepath.Join(n.cfg.DataDir, name)); err != nil {
+			return err
+		}
+	}
+	d, err := n.openDisk()
+	if err != nil {
+		return err
+	}
+	n.mu.Lock()
+	n.disk = d
+	n.mu.Unlock()
+	n.state.Reset()
+	return nil
+}
+
+func randomHex(bytes int) string {
+	b := make([]byte, bytes)
+	rand.Read(b) // never fails
+	return hex.EncodeToString(b)
+}
+
+// newUUID returns a random (version 4) UUID.
+func newUUID() string {
+	b := make([]byte, 16)
+	rand.Read(b) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+func newRequestID() fsm.RequestID {
+	var id fsm.RequestID
+	rand.Read(id[:]) // never fails
+	return id
+}

@@ -1,0 +1,56 @@
+package cluster
+
+import (
+	"sync"
+	"time"
+)
+
+// leaderWatch knows the leader and since when there is none.
+type leaderWatch struct {
+	changed *broadcast
+	mu      sync.Mutex
+	now     string
+	last    string
+	lost    time.Time
+}
+
+func newLeaderWatch() *leaderWatch {
+	return &leaderWatch{changed: newBroadcast(), lost: time.Now()}
+}
+
+// set notes the leader; "" says that there is none.
+func (w *leaderWatch) set(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if id == w.now {
+		return
+	}
+	if id == "" {
+		w.lost = time.Now()
+	} else {
+		w.last = id
+	}
+	w.now = id
+	w.changed.fire()
+}
+
+// get returns the leader, the last one known, and, where there is none,
+// since when.
+func (w *leaderWatch) get() (now, last string, lost time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now, w.last, w.lost
+}
+
+// LeaderID returns the id of the leader as this node knows it, "" for none.
+func (n *Node) LeaderID() string {
+	now, _, _ := n.leaders.get()
+	return now
+}
+
+// IsLeader tells whether this node is the leader. By the time it returns it
+// may be no longer.
+func (n *Node) IsLeader() bool {
+	h := n.half.Load()
+	return h != nil && h.leads()
+}

@@ -1,0 +1,248 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"floe/fsm"
+)
+
+// retryPause is how long a proposal that found no leader where it looked
+// waits before it looks again, unless the leader changes first.
+const retryPause = 20 * time.Millisecond
+
+// Propose has the cluster apply a change, and returns once this node's View
+// has it. Any node may be asked: the leader is found, also over an election,
+// until ctx ends (DefaultTimeout where it has no deadline), and the change is
+// applied once. from says who asked, for people.
+//
+// Errors: *fsm.Refusal and *[NoQuorum] say that nothing was changed, and
+// never will be; *[Unknown] that nobody knows. Others (an encoding error, or a
+// ctx that was over) happen before anything is sent.
+func (n *Node) Propose(ctx context.Context, op fsm.Op, from string) (fsm.Result, error) {
+	ctx, cancel := withTimeout(ctx)
+	defer cancel()
+	p := &proposal{n: n, command: fsm.Command{
+		Request: newRequestID(), Base: n.View().Index, Time: time.Now().UnixNano(), From: from, Op: op,
+	}}
+	result, err := p.run(ctx)
+	if err != nil {
+		return fsm.Result{}, err
+	}
+	if errors.Is(result.Err(), fsm.ErrForgotten) {
+		return fsm.Result{}, &Unknown{Cause: result.Err()}
+	}
+	if _, err := n.state.Wait(ctx, result.Index); err != nil {
+		return result, n.notCaughtUp(result, err)
+	}
+	return result, result.Err()
+}
+
+// notCaughtUp is the error of a change that was made while this node's own
+// copy does not come along.
+func (n *Node) notCaughtUp(r fsm.Result, err error) error {
+	if r.Refused != nil {
+		return r.Err()
+	}
+	return &Unknown{Cause: fmt.Errorf("it was made at index %d, but node %s has not caught up: %w", r.Index, n.id, err)}
+}
+
+// proposal is one change under way. Once command.Repeat is set, it may be in
+// a log somewhere.
+type proposal struct {
+	n       *Node
+	command fsm.Command
+	last    error
+}
+
+func (p *proposal) run(ctx context.Context) (fsm.Result, error) {
+	asked := time.Now()
+	for {
+		changed := p.n.leaders.changed.next()
+		leader, err := p.n.awaitLeader(ctx, asked)
+		if err != nil {
+			return fsm.Result{}, p.giveUp(err)
+		}
+		result, err := p.at(ctx, leader)
+		if err == nil {
+			return result, nil
+		}
+		p.last = err
+		if !p.again(err) {
+			return fsm.Result{}, err
+		}
+		if !waitFor(ctx, changed, retryPause) {
+			return fsm.Result{}, p.giveUp(ctx.Err())
+		}
+	}
+}
+
+// again tells whether to try once more after an error, and notes that the
+// outcome is in doubt.
+func (p *proposal) again(err error) bool {
+	code := codeOf(err)
+	switch {
+	case code == codeNotLeader, code == CodeOtherCluster, notSent(err):
+		return true
+	case code == codeUnknown, code == "":
+		var encoding *encodingError
+		if errors.As(err, &encoding) {
+			return false
+		}
+		p.command.Repeat = true
+		return true
+	}
+	return false
+}
+
+// giveUp is the error of a proposal that ran out of time or found no leader.
+func (p *proposal) giveUp(err error) error {
+	if p.command.Repeat {
+		if p.last != nil {
+			err = fmt.Errorf("%v; %w", p.last, err)
+		}
+		return &Unknown{Cause: err}
+	}
+	if isContext(err) {
+		q := p.n.noQuorum(context.Background())
+		if p.last != nil {
+			q.Reason = p.last.Error()
+		}
+		return q
+	}
+	return err
+}
+
+// at proposes at one node.
+func (p *proposal) at(ctx context.Context, leader string) (fsm.Result, error) {
+	data, err := p.command.Encode()
+	if err != nil {
+		return fsm.Result{}, &encodingError{err}
+	}
+	if leader == p.n.id {
+		return p.n.applyHere(ctx, p.command.Op, data)
+	}
+	reply, err := p.n.Call(ctx, leader, "cluster.propose", data)
+	if err != nil {
+		return fsm.Result{}, err
+	}
+	return fsm.DecodeResult(reply)
+}
+
+type encodingError struct{ error }
+
+func (e *encodingError) Unwrap() error { return e.error }
+
+// propose answers a node that forwards a change.
+func (n *Node) propose(ctx context.Context, _ string, data []byte) ([]byte, error) {
+	c, err := fsm.DecodeCommand(data)
+	if err != nil {
+		return nil, refused(codeInvalid, "%v", err)
+	}
+	result, err := n.applyHere(ctx, c.Op, data)
+	if err != nil {
+		return nil, err
+	}
+	return result.Encode()
+}
+
+// applyHere hands a command to this node's Raft. Errors: errNotLeader (never
+// handed over), codeUnknown, codeInvalid.
+func (n *Node) applyHere(ctx context.Context, op fsm.Op, data []byte) (fsm.Result, error) {
+	h := n.half.Load()
+	if h == nil || h.raft.State() != raft.Leader {
+		return fsm.Result{}, errNotLeader
+	}
+	if _, err := n.View().Try(op); err != nil {
+		return fsm.Result{}, refused(codeInvalid, "refused: it would halt every node: %v", err)
+	}
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		deadline = time.Now().Add(DefaultTimeout)
+	}
+	future := h.raft.Apply(data, max(time.Until(deadline), time.Millisecond))
+	if err := h.await(ctx, future.Error); err != nil {
+		if notHanded(err) {
+			return fsm.Result{}, errNotLeader
+		}
+		return fsm.Result{}, refused(codeUnknown, "%v", err)
+	}
+	return resultOf(future.Response())
+}
+
+func resultOf(response any) (fsm.Result, error) {
+	switch r := response.(type) {
+	case fsm.Result:
+		return r, nil
+	case *fsm.Halt:
+		return fsm.Result{}, refused(codeUnknown, "%v", r)
+	}
+	return fsm.Result{}, refused(codeUnknown, "no answer from the state")
+}
+
+// notHanded tells the errors of Raft that say that a request never got into
+// its log. ErrRaftShutdown is not among them: it comes for both.
+func notHanded(err error) bool {
+	return errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) || errors.Is(err, raft.ErrEnqueueTimeout)
+}
+
+// waitFor waits until the channel is closed, or for a time, and tells
+// whether ctx is still good.
+func waitFor(ctx context.Context, ch <-chan struct{}, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ch:
+	case <-t.C:
+	case <-ctx.Done():
+		return false
+	}
+	return ctx.Err() == nil
+}
+
+// awaitLeader returns the leader's id. Without one it waits as long as an
+// election may take from when the leader was lost, and one election time-out
+// from asked at least, then returns a *NoQuorum.
+func (n *Node) awaitLeader(ctx context.Context, asked time.Time) (string, error) {
+	for {
+		changed, poked := n.leaders.changed.next(), n.poke.next()
+		leader, _, lost := n.leaders.get()
+		if leader != "" {
+			return leader, nil
+		}
+		t := n.cfg.Timing
+		until := lost.Add(t.noLeaderAfter())
+		if least := asked.Add(t.Election); until.Before(least) {
+			until = least
+		}
+		if n.half.Load() == nil || time.Now().After(until) {
+			return "", n.noQuorum(ctx)
+		}
+		select {
+		case <-changed:
+		case <-poked:
+		case <-time.After(time.Until(until)):
+		case <-ctx.Done():
+			return "", n.noQuorum(context.WithoutCancel(ctx))
+		}
+	}
+}
+
+// noQuorum counts who can be reached.
+func (n *Node) noQuorum(ctx context.Context) *NoQuorum {
+	_, last, _ := n.leaders.get()
+	if n.half.Load() == nil {
+		return &NoQuorum{LastLeader: last, Reason: n.errOutOfService().Error(), Voters: n.View().Voters()}
+	}
+	var voters []string
+	for _, s := range n.View().Servers {
+		if s.Voter {
+			voters = append(voters, s.ID)
+		}
+	}
+	return &NoQuorum{Voters: len(voters), Reachable: len(n.askAround(ctx, voters)), LastLeader: last}
+}

@@ -1,0 +1,185 @@
+package cluster
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"floe/fsm"
+)
+
+// Read returns a View that has every change acknowledged, on any node, before
+// the call. It asks the leader how far that is and waits for the local copy.
+// Errors: *[NoQuorum], or ctx's. Without a deadline ctx gets DefaultTimeout.
+func (n *Node) Read(ctx context.Context) (*fsm.View, error) {
+	ctx, cancel := withTimeout(ctx)
+	defer cancel()
+	asked := time.Now()
+	for {
+		changed := n.leaders.changed.next()
+		leader, err := n.awaitLeader(ctx, asked)
+		if err != nil {
+			return nil, err
+		}
+		index, err := n.readIndexAt(ctx, leader)
+		if err == nil {
+			return n.state.Wait(ctx, index)
+		}
+		if !waitFor(ctx, changed, retryPause) {
+			q := n.noQuorum(context.WithoutCancel(ctx))
+			q.Reason = err.Error()
+			return nil, q
+		}
+	}
+}
+
+func (n *Node) readIndexAt(ctx context.Context, leader string) (uint64, error) {
+	if leader == n.id {
+		return n.readIndexHere(ctx)
+	}
+	reply, err := n.Call(ctx, leader, "cluster.read", nil)
+	if err != nil {
+		return 0, err
+	}
+	if len(reply) != 8 {
+		return 0, fmt.Errorf("read index of %d bytes", len(reply))
+	}
+	return binary.BigEndian.Uint64(reply), nil
+}
+
+// readIndex answers a node that reads.
+func (n *Node) readIndex(ctx context.Context, _ string, _ []byte) ([]byte, error) {
+	index, err := n.readIndexHere(ctx)
+	return binary.BigEndian.AppendUint64(nil, index), err
+}
+
+func (n *Node) readIndexHere(ctx context.Context) (uint64, error) {
+	h := n.half.Load()
+	if h == nil || !h.leads() {
+		return 0, errNotLeader
+	}
+	return h.readIndex(ctx)
+}
+
+// reads lets reads that come while leadership is being verified share the
+// next verification.
+type reads struct {
+	mu      sync.Mutex
+	running bool
+	next    *verification
+}
+
+type verification struct {
+	done  chan struct{}
+	index uint64
+	err   error
+}
+
+// readIndex returns an index that covers all changes acknowledged before the
+// call: taken first, it counts if this node is the leader afterwards. A
+// leader whose barrier is not applied yet could miss changes of its
+// predecessor; see leads.
+func (h *half) readIndex(ctx context.Context) (uint64, error) {
+	v := h.joinVerification()
+	if v == nil {
+		return 0, errNotLeader
+	}
+	select {
+	case <-v.done:
+		return v.index, v.err
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+func (h *half) joinVerification() *verification {
+	h.reads.mu.Lock()
+	defer h.reads.mu.Unlock()
+	if h.reads.next == nil {
+		h.reads.next = &verification{done: make(chan struct{})}
+	}
+	v := h.reads.next
+	if !h.reads.running {
+		if !h.spawn(h.verify) {
+			return nil
+		}
+		h.reads.running = true
+	}
+	return v
+}
+
+// verify works until nobody waits.
+func (h *half) verify() {
+	for {
+		h.reads.mu.Lock()
+		v := h.reads.next
+		h.reads.next = nil
+		if v == nil {
+			h.reads.running = false
+			h.reads.mu.Unlock()
+			return
+		}
+		h.reads.mu.Unlock()
+		v.index = h.n.View().Index
+		v.err = h.verifyLeader()
+		close(v.done)
+	}
+}
+
+// verifyLeader asks a majority whether this node is the leader.
+func (h *half) verifyLeader() error {
+	if !h.leads() {
+		return errNotLeader
+	}
+	if err := h.raft.VerifyLeader().Error(); err != nil {
+		return refused(codeNotLeader, "%v", err)
+	}
+	if !h.leads() {
+		return errNotLeader
+	}
+	return nil
+}
+
+// Ready returns nil once this node is a member that has a leader and has
+// caught up with one, else the reason why not, in words.
+func (n *Node) Ready() error {
+	h := n.half.Load()
+	if h == nil {
+		return n.errOutOfService()
+	}
+	if halt := n.state.Halted(); halt != nil {
+		return halt
+	}
+	switch leader := n.LeaderID(); {
+	case n.Identity().State != "member":
+		return errors.New("not a member yet")
+	case leader == "":
+		return errors.New("no leader")
+	case !h.caughtUp.Load():
+		return fmt.Errorf("catching up with leader %s", leader)
+	}
+	return nil
+}
+
+// catchUp notes when the node has been as far as a leader.
+func (h *half) catchUp(ctx context.Context) {
+	for ctx.Err() == nil {
+		changed, poked := h.n.leaders.changed.next(), h.n.poke.next()
+		if h.n.LeaderID() != "" && h.n.Identity().State == "member" {
+			if _, err := h.n.Read(ctx); err == nil {
+				h.caughtUp.Store(true)
+				h.n.poke.fire()
+				return
+			}
+		}
+		select {
+		case <-changed:
+		case <-poked:
+		case <-time.After(lookLater):
+		case <-ctx.Done():
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"floe/cluster/logstore"
+)
+
+// founding is what the identity's PromisedTo says of a node that founds its cluster.
+const founding = "founding"
+
+// checkStart looks, before a node with data takes part, whether another
+// process has its id, and whether the join list leads to another cluster.
+func (n *Node) checkStart(ctx context.Context) error {
+	id := n.Identity()
+	if id.State != logstore.Member && id.State != logstore.Joining {
+		return nil
+	}
+	if m, known := n.View().Member(n.id); known && m.Address("peer") != n.cfg.Network.Address {
+		if err := n.doubleAt(ctx, m.Address("peer")); err != nil {
+			return err
+		}
+	}
+	if len(n.cfg.Join) == 0 {
+		return nil
+	}
+	var other error
+	for _, g := range n.greet(ctx, n.cfg.Join) {
+		if g.err != nil || g.info.Cluster == "" {
+			continue
+		}
+		if g.info.Cluster == id.ClusterID {
+			if n.isDouble(g.info) {
+				return &DuplicateID{ID: n.id, Address: g.address, Dir: n.cfg.DataDir, Detail: " which is running"}
+			}
+			return nil
+		}
+		other = &OtherCluster{Node: n.id, Dir: n.cfg.DataDir, Ours: id.ClusterID, Theirs: g.info.Cluster, Address: g.address}
+	}
+	return other
+}
+
+// begin takes a fresh node to a cluster: one of its own, or that of the join list.
+func (n *Node) begin(ctx context.Context) error {
+	if len(n.cfg.Join) == 0 {
+		return n.found()
+	}
+	wait := lookSoon
+	for ctx.Err() == nil {
+		done, err := n.tryBegin(ctx)
+		if done || err != nil {
+			return err
+		}
+		select {
+		case j := <-n.joins:
+			j.done <- n.adopt(j.accepted)
+			return nil
+		case <-time.After(wait):
+		case <-ctx.Done():
+		}
+		wait = min(2*wait, lookLater)
+	}
+	return nil
+}
+
+func (n *Node) tryBegin(ctx context.Context) (done bool, err error) {
+	all := n.greet(ctx, n.cfg.Join)
+	infos := answered(all)
+	if err := n.namesake(infos); err != nil {
+		return false, err
+	}
+	n.setProblem("join", describe(all))
+	for _, info := range infos {
+		if info.Cluster == "" || info.State != logstore.Member {
+			continue
+		}
+		accepted, err := n.requestJoin(ctx, info.Address, 0, "")
+		if err == nil {
+			return true, n.adopt(accepted)
+		}
+		if final := n.finalRefusal(err, info.Address); final != nil {
+			return false, final
+		}
+		n.setProblem("join", fmt.Sprintf("can't join through %s yet: %v", info.Address, err))
+	}
+	return n.tryFound(ctx, infos)
+}
+
+// namesake refuses to begin where another process has our id.
+func (n *Node) namesake(infos []nodeInfo) error {
+	for _, info := range infos {
+		ours := time.Since(n.started).Milliseconds()
+		older := info.Uptime > ours || info.Uptime == ours && info.Nonce < n.nonce
+		if info.ID == n.id && (info.State == logstore.Member || older) {
+			return &DuplicateID{ID: n.id, Address: info.Address, Dir: n.cfg.DataDir, Detail: " which is running"}
+		}
+	}
+	return nil
+}
+
+// describe says in words why the node is not in a cluster yet.
+func describe(all []greeting) string {
+	if len(all) == 0 {
+		return "in no cluster yet: the join list names only this node"
+	}
+	var silent []string
+	for _, g := range all {
+		if g.err != nil {
+			silent = append(silent, g.address)
+		}
+	}
+	text := "in no cluster yet, trying again"
+	if len(silent) > 0 {
+		text += "; no answer from " + strings.Join(silent, ", ")
+	}
+	if len(silent) < len(all) {
+		text += fmt.Sprintf("; %d of the nodes named answered, none is in a cluster", len(all)-len(silent))
+	}
+	return text
+}
+
+// finalRefusal returns the error that ends a fresh node, nil where trying
+// again may help.
+func (n *Node) finalRefusal(err error, address string) error {
+	switch codeOf(err) {
+	case CodeDuplicate:
+		return &DuplicateID{ID: n.id, Dir: n.cfg.DataDir, Detail: " (" + err.Error() + ")"}
+	case CodeVersion, CodeOtherCluster:
+		return fmt.Errorf("node %q, data directory %s: %s refused: %w", n.id, n.cfg.DataDir, address, err)
+	}
+	return nil
+}
+
+// found makes this node the first of a new cluster. Raft itself begins in
+// prepareLog, as often as it takes.
+func (n *Node) found() error {
+	cluster := newUUID()
+	n.log.Info("founding a cluster", "cluster", cluster)
+	return n.updateIdentity(func(id *logstore.Identity) {
+		id.ClusterID, id.State, id.Incarnation, id.PromisedTo = cluster, logstore.Joining, "1", founding
+	})
+}
+
+// adopt makes this node one that a cluster has accepted. Old Raft data goes:
+// the identity says "left" in between, which needs none.
+func (n *Node) adopt(a joinReply) error {
+	if n.Identity().State != logstore.New {
+		err := n.updateIdentity(func(id *logstore.Identity) { id.State, id.VoteTerm, id.CommitIndex = logstore.Left, 0, 0 })
+		if err != nil {
+			return err
+		}
+	}
+	if err := n.wipe(); err != nil {
+		return fmt.Errorf("clear data directory %s: %w", n.cfg.DataDir, err)
+	}
+	n.book.told(a.Addresses)
+	n.setProblem("join", "")
+	n.setProblem("idle", "")
+	n.log.Info("accepted by a cluster", "cluster", a.Cluster, "incarnation", a.Incarnation)
+	return n.updateIdentity(func(id *logstore.Identity) {
+		*id = logstore.Identity{
+			ClusterID: a.Cluster, NodeID: n.id, State: logstore.Joining,
+			Incarnation: strconv.FormatUint(a.Incarnation, 10),
+		}
+	})
+}
+
+// enrol has the leader add a joining node to the group, until it is in.
+func (h *half) enrol(ctx context.Context) {
+	n := h.n
+	wait := lookSoon
+	for id := n.Identity(); id.State == logstore.Joining && id.PromisedTo != founding; id = n.Identity() {
+		err := n.requestEntry(ctx, incarnationOf(id))
+		if ctx.Err() != nil {
+			return
+		}
+		if codeOf(err) == CodeDuplicate {
+			n.end(&DuplicateID{ID: n.id, Dir: n.cfg.DataDir, Detail: " (" + err.Error() + ")"})
+			return
+		}
+		if err != nil {
+			n.setProblem("join", "can't enter the cluster yet: "+err.Error())
+		} else {
+			n.setProblem("join", "")
+		}
+		changed := n.poke.next()
+		if n.Identity().State != logstore.Joining {
+			return
+		}
+		select {
+		case <-changed:
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return
+		}
+		wait = min(2*wait, lookLater)
+	}
+}
+
+// requestEntry asks everybody known, in turn, until one has it done.
+func (n *Node) requestEntry(ctx context.Context, incarnation uint64) error {
+	err := error(fmt.Errorf("no member's address is known"))
+	places := n.places()
+	slices.Sort(places)
+	for _, address := range places {
+		var reply joinReply
+		if reply, err = n.requestJoin(ctx, address, incarnation, n.clusterID()); err == nil {
+			n.book.told(reply.Addresses)
+			return nil
+		}
+		if codeOf(err) == CodeDuplicate {
+			return err
+		}
+	}
+	return err
+}
+
+// idle waits, without Raft, for an order to join.
+func (n *Node) idle(ctx context.Context) error {
+	n.setProblem("idle", n.errOutOfService().Error())
+	select {
+	case j := <-n.joins:
+		err := n.adopt(j.accepted)
+		j.done <- err
+		return err
+	case err := <-n.fatal:
+		return err
+	case <-ctx.Done():
+		return nil
+	}
+}

@@ -1,0 +1,154 @@
+package cluster
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// transferTimeout bounds a change of the leader that somebody asked for.
+const transferTimeout = 10 * time.Second
+
+// maxLag is how many entries the next leader may be behind.
+const maxLag = 1024
+
+// Transfer makes another voter the leader: the one of that id, or, where it
+// is empty, the one that is furthest. After an error other than ctx's the
+// leader is the old one (*[Refused]), or there was none (*[NoQuorum]).
+func (n *Node) Transfer(ctx context.Context, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, transferTimeout)
+	defer cancel()
+	if n.half.Load() == nil {
+		return refused(CodeNotMember, "%v", n.errOutOfService())
+	}
+	old, err := n.awaitLeader(ctx, time.Now())
+	if err != nil {
+		return err
+	}
+	if _, err := askNode[struct{}](ctx, n, old, "cluster.transfer", transferRequest{ID: id}); err != nil {
+		return err
+	}
+	for {
+		changed := n.leaders.changed.next()
+		now := n.LeaderID()
+		if now != "" && now != old && (id == "" || now == id) {
+			return nil
+		}
+		if !waitFor(ctx, changed, transferTimeout) {
+			return refused(CodeUnchanged, "leadership did not pass to %s within %v; the leader is %s", orAny(id), transferTimeout, n.LeaderID())
+		}
+	}
+}
+
+func orAny(id string) string {
+	if id == "" {
+		return "another node"
+	}
+	return id
+}
+
+type transferRequest struct {
+	ID string `json:"id"`
+}
+
+// transfer answers as the leader.
+func (n *Node) transfer(ctx context.Context, _ string, r transferRequest) (struct{}, error) {
+	h := n.half.Load()
+	if h == nil || !h.leads() {
+		return struct{}{}, errNotLeader
+	}
+	if r.ID == "" {
+		return struct{}{}, h.transferAny(ctx)
+	}
+	if r.ID == n.id {
+		return struct{}{}, refused(CodeUnchanged, "node %s is the leader already", n.id)
+	}
+	voter, found := h.suffrage(r.ID)
+	if !found {
+		return struct{}{}, refused(CodeUnknownNode, "node %s is not in the cluster", r.ID)
+	}
+	if !voter {
+		return struct{}{}, refused(CodeNotVoter, "node %s has no vote and can't lead", r.ID)
+	}
+	info, ok := n.askAround(ctx, []string{r.ID})[r.ID]
+	if !ok {
+		return struct{}{}, refused(CodeLagging, "node %s does not answer and can't lead now", r.ID)
+	}
+	if view := n.View(); info.Applied+maxLag < view.Index {
+		return struct{}{}, refused(CodeLagging, "node %s is %d entries behind and can't lead now", r.ID, view.Index-info.Applied)
+	}
+	return struct{}{}, h.transferTo(ctx, r.ID)
+}
+
+func (h *half) transferTo(ctx context.Context, id string) error {
+	f := h.raft.LeadershipTransferToServer(raft.ServerID(id), raft.ServerAddress(id))
+	if err := h.await(ctx, f.Error); err != nil {
+		return refused(CodeUnchanged, "leadership stays with %s: %v", h.n.id, err)
+	}
+	return nil
+}
+
+// transferAny gives leadership to the live voter that is furthest; nodes
+// that drain come last.
+func (h *half) transferAny(ctx context.Context) error {
+	var voters []string
+	for _, s := range h.servers() {
+		if s.Suffrage == raft.Voter && string(s.ID) != h.n.id {
+			voters = append(voters, string(s.ID))
+		}
+	}
+	if len(voters) == 0 {
+		return refused(CodeUnchanged, "node %s is the only voter", h.n.id)
+	}
+	var best *nodeInfo
+	for _, info := range h.n.askAround(ctx, voters) {
+		if best == nil || better(info, *best) {
+			best = &info
+		}
+	}
+	if best == nil {
+		return refused(CodeUnchanged, "no other voter answers")
+	}
+	return h.transferTo(ctx, best.ID)
+}
+
+func better(a, b nodeInfo) bool {
+	switch {
+	case a.Draining != b.Draining:
+		return b.Draining
+	case a.Applied != b.Applied:
+		return a.Applied > b.Applied
+	}
+	return a.ID < b.ID
+}
+
+// handOver gives leadership away before this node's Raft stops. It may fail:
+// the others then elect.
+func (h *half) handOver() {
+	if h.raft.State() != raft.Leader || len(h.servers()) == 1 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), h.n.cfg.Timing.askTime()+2*h.n.cfg.Timing.Election)
+	defer cancel()
+	if err := h.transferAny(ctx); err != nil {
+		h.n.log.Info("leadership not handed over", "reason", err)
+	}
+}
+
+// Drain prepares for this node's stop: leadership goes elsewhere and others
+// see it as draining. It stays a member. undo takes it back.
+func (n *Node) Drain(ctx context.Context, undo bool) error {
+	n.draining.Store(!undo)
+	n.poke.fire()
+	h := n.half.Load()
+	if undo || h == nil || !h.leads() || len(h.servers()) == 1 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, transferTimeout)
+	defer cancel()
+	return h.transferAny(ctx)
+}
+
+// Draining tells whether Drain was called.
+func (n *Node) Draining() bool { return n.draining.Load() }
