@@ -1,0 +1,77 @@
+package ice
+
+import (
+	"context"
+	"strconv"
+
+	"floe/transport/ice/proto"
+	"floe/transport/ice/server"
+)
+
+// Keys of the request context that floe clusters send with forward, so that
+// one repeated after a lost connection is recognised. IceStorm ignores them.
+const (
+	OriginKey = "floe.origin"
+	SeqKey    = "floe.seq" // decimal, from 1
+)
+
+// linkObject takes the events that links of other servers lead here.
+type linkObject struct {
+	face  *Face
+	topic Topic
+}
+
+// linkType is TopicLink. forward runs inline, so that the batches of one
+// connection are delivered in order.
+var linkType = &server.Interface[*linkObject]{
+	IDs: []string{"::Ice::Object", "::IceStorm::TopicLink"},
+	ID:  "::IceStorm::TopicLink",
+	Operations: map[string]server.Operation[*linkObject]{
+		"forward": {Mode: proto.ModeNormal, Inline: true, Do: (*linkObject).forward},
+	},
+}
+
+// forward delivers the events to the topic's own subscribers. Nothing is
+// delivered of a sequence that is broken anywhere.
+func (l *linkObject) forward(_ context.Context, c *server.Call) error {
+	if !l.topic.Alive() {
+		return gone(c.Request)
+	}
+	var tail []byte
+	var failed error
+	decided, wanted := false, false
+	err := proto.ForEachEvent(c.Encaps, func(e proto.Event) {
+		if !decided {
+			decided, wanted = true, l.first(c)
+		}
+		if !wanted || failed != nil {
+			return
+		}
+		tail = e.AppendTail(tail[:0])
+		failed = l.deliver(tail)
+	})
+	if err != nil {
+		return err
+	}
+	return failed
+}
+
+func (l *linkObject) deliver(tail []byte) error {
+	ev, err := l.face.hub.NewEvent(tail)
+	if err != nil {
+		return badEvent(err)
+	}
+	l.topic.Deliver(ev)
+	return nil
+}
+
+// first is false for what was delivered before.
+func (l *linkObject) first(c *server.Call) bool {
+	origin, known := c.Context.Lookup(OriginKey)
+	number, _ := c.Context.Lookup(SeqKey)
+	seq, err := strconv.ParseUint(string(number), 10, 64)
+	if !known || err != nil || l.face.config.Dedupe == nil {
+		return true
+	}
+	return l.face.config.Dedupe.First(l.topic.ID(), string(origin), seq)
+}

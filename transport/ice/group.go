@@ -1,0 +1,65 @@
+package ice
+
+import (
+	"context"
+
+	"floe/fsm"
+	"floe/topics"
+	"floe/transport/delivery"
+	"floe/transport/ice/proto"
+)
+
+// Group is the replicated state, as a *cluster.Node gives it.
+type Group interface {
+	// View returns the local copy.
+	View() *fsm.View
+	// Changed returns a channel closed at the next change of the local copy.
+	Changed() <-chan struct{}
+	// Propose has an op applied and returns once the local copy has it. from
+	// says who asked, for people.
+	Propose(ctx context.Context, op fsm.Op, from string) (fsm.Result, error)
+	// Read returns a view at least as new as every change acknowledged before
+	// the call, or an error where no leader is reached.
+	Read(ctx context.Context) (*fsm.View, error)
+}
+
+// Hub takes events. Its lookups know every topic that Group's View has.
+type Hub interface {
+	// Topic returns the topic of that name, nil if there is none.
+	Topic(name string) Topic
+	// NewEvent makes an event of the tail of a request. It copies tail.
+	NewEvent(tail []byte) (*delivery.Event, error)
+}
+
+// Topic is where the events of one topic go. No method waits.
+type Topic interface {
+	// ID returns the topic's id.
+	ID() topics.ID
+	// Alive is false once the topic is destroyed.
+	Alive() bool
+	// Publish takes an event published on the topic.
+	Publish(ev *delivery.Event)
+	// Deliver takes an event that came over a link.
+	Deliver(ev *delivery.Event)
+	// PublishTo takes an event for one subscriber; false: there is none such.
+	PublishTo(id topics.Identity, ev *delivery.Event) bool
+}
+
+// Caller calls objects of other Ice servers.
+type Caller interface {
+	// Call calls an operation and returns the result's encapsulation. context
+	// and params (a whole encapsulation) may be nil. What the other side
+	// answers beyond status 0 comes as *proto.UserException,
+	// *proto.NotExistError or *proto.UnknownError; any other error means that
+	// it was not reached.
+	Call(ctx context.Context, target proto.Proxy, operation string, mode byte, context proto.Context, params []byte) ([]byte, error)
+}
+
+// Dedupe recognises a forward that another floe cluster repeats because it
+// did not hear the answer to the first.
+type Dedupe interface {
+	// First tells whether this is the first with that origin and sequence
+	// number; a repeat is answered but not delivered again. topic is the
+	// topic it is for.
+	First(topic topics.ID, origin string, seq uint64) bool
+}

@@ -1,0 +1,147 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+
+	"floe/transport/ice/proto"
+)
+
+// batchTimeout bounds all requests of one batch together: they run one after
+// the other while nothing else is read from the connection.
+const batchTimeout = 60 * time.Second
+
+// flushAt is how many bytes of replies are gathered at most.
+const flushAt = 64 << 10
+
+// message acts on one message. An error ends the connection.
+func (c *conn) message(ctx context.Context, h proto.Header, body []byte) error {
+	switch h.Type {
+	case proto.MessageCloseConnection:
+		return errClosed
+	case proto.MessageRequest, proto.MessageBatchRequest:
+	default: // a heartbeat, or a reply to nothing we asked
+		return nil
+	}
+	if h.Compressed() {
+		plain, err := proto.Decompress(body, c.config.MessageSizeMax)
+		if err != nil {
+			return err
+		}
+		body = plain
+	}
+	if h.Type == proto.MessageBatchRequest {
+		return c.batch(ctx, body)
+	}
+	return c.single(ctx, body)
+}
+
+// single runs one request, here or in a goroutine.
+func (c *conn) single(ctx context.Context, body []byte) error {
+	r := &c.request
+	if err := proto.ParseRequest(body, &r.Request); err != nil && !errors.Is(err, proto.ErrEncapsulation) {
+		return err
+	}
+	s := c.locate(ctx)
+	if s != nil && !s.Inline(r) {
+		return c.spawn(ctx, s, body)
+	}
+	c.dispatch(ctx, s)
+	if len(c.replies) > flushAt {
+		return c.flush()
+	}
+	return nil
+}
+
+// batch runs the requests of a batch in order. One that fails does not keep
+// the next from running.
+func (c *conn) batch(ctx context.Context, body []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, batchTimeout)
+	defer cancel()
+	b, err := proto.ParseBatch(body)
+	if err != nil {
+		return err
+	}
+	for b.Next(&c.request.Request) {
+		c.dispatch(ctx, c.locate(ctx))
+	}
+	return b.Err()
+}
+
+// dispatch runs the request at hand; s nil is an object that does not exist.
+func (c *conn) dispatch(ctx context.Context, s Servant) {
+	c.replies = answer(ctx, s, &c.request, c.replies)
+}
+
+// answer appends the reply to r, if r wants one.
+func answer(ctx context.Context, s Servant, r *Request, dst []byte) []byte {
+	before := len(dst)
+	if s == nil {
+		dst = proto.AppendNotExist(dst, proto.StatusObjectNotExist, &r.Request)
+	} else {
+		dst = s.Dispatch(ctx, r, dst)
+	}
+	if r.Oneway() {
+		return dst[:before]
+	}
+	return dst
+}
+
+// locate finds the servant of the request at hand, nil if there is none.
+// All requests read together came before one Refresh, so one will do.
+func (c *conn) locate(ctx context.Context) Servant {
+	id := c.request.Identity
+	if c.last != nil && c.lastID == id && c.last.Alive() {
+		return c.last
+	}
+	objects := c.config.Objects
+	s := objects.Locate(id)
+	if s == nil && !c.fresh {
+		c.flush()
+		if objects.Refresh(ctx, id) {
+			c.fresh = true
+			s = objects.Locate(id)
+		}
+	}
+	if lasting, ok := s.(Lasting); ok {
+		c.last, c.lastID = lasting, id
+	}
+	return s
+}
+
+// spawn runs a slow request in a goroutine, on a copy of its bytes. Where too
+// many are running already it waits, and so does what the client sends.
+func (c *conn) spawn(ctx context.Context, s Servant, body []byte) error {
+	if err := c.flush(); err != nil {
+		return err
+	}
+	if err := acquire(ctx, c.slots); err != nil {
+		return err
+	}
+	if err := acquire(ctx, c.listener.server.slots); err != nil {
+		<-c.slots
+		return err
+	}
+	body = bytes.Clone(body)
+	c.tasks.Go(func() {
+		defer func() { <-c.slots; <-c.listener.server.slots }()
+		defer c.recoverPanic()
+		r := Request{peer: c.peer}
+		proto.ParseRequest(body, &r.Request) // was parsed before
+		if reply := answer(ctx, s, &r, nil); len(reply) > 0 {
+			c.write(reply)
+		}
+	})
+	return nil
+}
+
+func acquire(ctx context.Context, slots chan struct{}) error {
+	select {
+	case slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
