@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"runtime"
 	"sync"
@@ -303,6 +304,60 @@ func TestShutdownFinishesHandlersAndRefusesNewOnes(t *testing.T) {
 	}
 	close(release)
 	wg.Wait()
+}
+
+// nextMessage reads one RPC frame off a bare connection.
+func nextMessage(t *testing.T, frames *frameReader) string {
+	t.Helper()
+	b, err := frames.fresh()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := parseMessage(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("type %d id %d %s", m.typ, m.id, m.body)
+}
+
+// What a client sees on the wire that does not heed "go away" at once.
+func TestShutdownOnTheWire(t *testing.T) {
+	server := listen(t, Config{})
+	entered, release := make(chan struct{}, 2), make(chan struct{})
+	server.Serve(func(context.Context, net.Addr, string, []byte) ([]byte, error) {
+		entered <- struct{}{}
+		<-release
+		return []byte("done"), nil
+	})
+	nc := dialRaw(t, server)
+	if err := greet(nc, kindRPC); err != nil {
+		t.Fatal(err)
+	}
+	request := func(id uint64) {
+		if _, err := nc.Write(rawFrame(-1, message{typ: msgRequest, id: id, name: "m"}.head(nil))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	request(1)
+	receive(t, entered, "handler runs")
+	var wg sync.WaitGroup
+	wg.Go(func() { shutdown(t, server) })
+	defer wg.Wait()
+	frames := newFrameReader(&paced{Conn: nc}, DefaultMaxFrame, 10*time.Second, 10*time.Second)
+	if got, want := nextMessage(t, frames), "type 6 id 0 "; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	request(2)
+	if got, want := nextMessage(t, frames), "type 4 id 2 shutting down"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	close(release)
+	if got, want := nextMessage(t, frames), "type 2 id 1 done"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if _, err := frames.fresh(); !errors.Is(err, io.EOF) {
+		t.Errorf("got %v, want io.EOF", err)
+	}
 }
 
 func TestShutdownCancelsStuckHandlers(t *testing.T) {

@@ -252,17 +252,19 @@ func TestSlowReaderIsNotDead(t *testing.T) {
 
 func TestStreamCutIsNotAnOrderlyEnd(t *testing.T) {
 	server, caller := listen(t, Config{}), listen(t, Config{})
-	ended := make(chan error, 1)
+	ended, left := make(chan error, 1), make(chan struct{})
 	server.ServeStreams(func(ctx context.Context, s *Stream) {
 		_, err := s.ReadFrame()
 		ended <- err
-		<-ctx.Done() // ends with the connection
+		<-ctx.Done()
+		close(left)
 	})
 	s := openStream(t, caller.Client(), server)
 	s.Abort()
 	if err := <-ended; err == nil || err == io.EOF {
 		t.Errorf("got %v, want an error that is no io.EOF", err)
 	}
+	receive(t, left, "callback's context ended with its connection")
 }
 
 func TestShutdownEndsStreams(t *testing.T) {
