@@ -1,0 +1,271 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"floe/scripts/suite/history"
+)
+
+// perKey is how many operations of one key go to porcupine: its time grows
+// steeply with the open ones.
+const perKey = 200
+
+// Register checks C2: the operations on each topic, and on each link, happened
+// as if one after another, each at a moment between its call and its return.
+// Pictures of bad keys go to dir, if it is not empty. All keys together get
+// the time given; a key it does not suffice for is a violation, since nothing
+// is known about it.
+func Register(ops []history.Op, limit time.Duration, dir string) Verdict {
+	v := newVerdict("C2 control operations and reads are linearizable")
+	deadline := time.Now().Add(limit)
+	keys, checked := keyed(ops), 0
+	for _, key := range sorted(keys) {
+		list := keys[key].operations()
+		if len(list) < 2 {
+			continue
+		}
+		checked += len(list)
+		left := max(time.Until(deadline), time.Millisecond)
+		result, info := porcupine.CheckOperationsVerbose(model, list, left)
+		if result == porcupine.Ok {
+			continue
+		}
+		v.breach("%s: %s%s", key, words[result], picture(dir, key, info))
+	}
+	v.Checked = fmt.Sprintf("%d operations on %d keys", checked, len(keys))
+	return *v
+}
+
+var words = map[porcupine.CheckResult]string{
+	porcupine.Illegal: "no order of its operations explains what was seen",
+	porcupine.Unknown: "too many open operations to decide in time",
+}
+
+// picture stores porcupine's page of a history and returns where it is.
+func picture(dir, key string, info porcupine.LinearizationInfo) string {
+	if dir == "" {
+		return ""
+	}
+	safe := strings.Map(func(r rune) rune {
+		if strings.ContainsRune("/> ", r) {
+			return '_'
+		}
+		return r
+	}, key)
+	path := filepath.Join(dir, "history-"+safe+".html")
+	if err := porcupine.VisualizePath(model, info, path); err != nil {
+		return fmt.Sprintf(" (no picture: %v)", err)
+	}
+	return " (see " + filepath.Base(path) + ")"
+}
+
+// keyHistory is what concerns one key: its own operations, the reads at the
+// end of the run, and others of everything.
+type keyHistory struct{ own, finals, lists []history.Op }
+
+// operations returns the part that is checked. Reads of everything may be left
+// out without making a good history bad. Where a key has too many operations
+// of its own, the first 200 are checked and the end is left out.
+func (k *keyHistory) operations() []porcupine.Operation {
+	chosen := append(slices.Clip(k.own), k.finals...)
+	if len(chosen) > perKey {
+		chosen = cut(k.own)
+	} else if room := perKey - len(chosen); room > 0 {
+		chosen = append(chosen, every(k.lists, len(k.lists)/room+1)...)
+	}
+	out := make([]porcupine.Operation, 0, len(chosen))
+	for i, o := range chosen {
+		out = append(out, porcupine.Operation{ClientId: i % 20, Input: input{o.Func, *brief(o.In)}, Output: output{o.Outcome, *brief(o.Out)}, Call: o.Start, Return: o.End})
+	}
+	return out
+}
+
+// cut keeps the operations begun before the one numbered perKey. What they
+// saw can only be explained by operations begun before they ended, so those
+// that ended after the cut become open and their results unknown.
+func cut(ops []history.Op) []history.Op {
+	if len(ops) <= perKey {
+		return ops
+	}
+	limit := ops[perKey].Start
+	out := make([]history.Op, perKey)
+	for i, o := range ops[:perKey] {
+		if o.End >= limit {
+			o.Outcome, o.Out, o.End = history.Info, &history.Value{}, history.Never
+		}
+		out[i] = o
+	}
+	return out
+}
+
+func every(ops []history.Op, step int) []history.Op {
+	var out []history.Op
+	for i := 0; i < len(ops); i += step {
+		out = append(out, ops[i])
+	}
+	return out
+}
+
+// brief drops what a key's model does not need, so that states compare.
+func brief(v *history.Value) *cell { return &cell{v.ID, v.Cost, v.Absent, v.Refused} }
+
+type cell struct {
+	ID      uint64
+	Cost    int32
+	Absent  bool
+	Refused bool
+}
+
+type input struct {
+	Func  string
+	Value cell
+}
+
+type output struct {
+	Outcome history.Type
+	Value   cell
+}
+
+// keyed sorts operations by the register they belong to. Failed ones have no
+// effect and saw nothing; reads of unknown outcome saw nothing. Registers of
+// links are judged only where no topic of theirs was ever destroyed, since
+// that removes the link as well.
+func keyed(ops []history.Op) map[string]*keyHistory {
+	keys := map[string]*keyHistory{}
+	destroyed := map[string]bool{}
+	for _, o := range ops {
+		destroyed[o.Key] = destroyed[o.Key] || o.Func == "destroy"
+	}
+	for _, o := range ops {
+		if key, ok := registerOf(o, destroyed); ok {
+			if keys[key] == nil {
+				keys[key] = &keyHistory{}
+			}
+			keys[key].own = append(keys[key].own, o)
+		}
+	}
+	for _, o := range ops {
+		if o.Outcome == history.OK && (o.Func == "topics" || o.Func == "final") {
+			spread(o, keys)
+		}
+	}
+	return keys
+}
+
+func registerOf(o history.Op, destroyed map[string]bool) (string, bool) {
+	read := o.Func == "exists" || o.Func == "cost"
+	if o.Outcome == history.Fail || read && o.Outcome != history.OK {
+		return "", false
+	}
+	switch o.Func {
+	case "create", "destroy", "exists":
+		return "topic " + o.Key, true
+	case "link", "relink", "unlink", "cost":
+		from, to := Ends(o.Key)
+		return "link " + o.Key, !destroyed[from] && !destroyed[to]
+	}
+	return "", false
+}
+
+// spread makes a read of everything a read of each register that was in use
+// by then.
+func spread(o history.Op, keys map[string]*keyHistory) {
+	for key, k := range keys {
+		if o.End < k.own[0].Start {
+			continue
+		}
+		read := o
+		if name, isTopic := strings.CutPrefix(key, "topic "); isTopic {
+			id, there := o.Out.Topics[name]
+			read.Func, read.Out = "exists", &history.Value{ID: id, Absent: !there}
+		} else if o.Func == "final" { // a list of topics says nothing of links
+			cost, there := o.Out.Links[strings.TrimPrefix(key, "link ")]
+			read.Func, read.Out = "cost", &history.Value{Cost: cost, Absent: !there}
+		} else {
+			continue
+		}
+		if o.Func == "final" {
+			k.finals = append(k.finals, read)
+		} else {
+			k.lists = append(k.lists, read)
+		}
+	}
+}
+
+// unknownID is the id of a topic whose making was never answered.
+const unknownID = math.MaxUint64
+
+// state is a register: a topic with its id, or a link with its cost.
+type state struct {
+	There bool
+	ID    uint64
+	Cost  int32
+}
+
+var model = porcupine.Model{
+	Init: func() any { return state{} },
+	Step: func(s, in, out any) (bool, any) { return step(s.(state), in.(input), out.(output)) },
+	DescribeOperation: func(in, out any) string {
+		i, o := in.(input), out.(output)
+		return fmt.Sprintf("%s %+v -> %s %+v", i.Func, i.Value, o.Outcome, o.Value)
+	},
+	DescribeState: func(s any) string { return fmt.Sprintf("%+v", s) },
+}
+
+// step is the register's sequential meaning. An operation of unknown outcome
+// may do what it asks for or be refused, whichever the state says.
+func step(s state, in input, out output) (bool, state) {
+	known := out.Outcome == history.OK
+	switch in.Func {
+	case "create":
+		return s.make(known, out.Value, state{There: true, ID: newID(known, out.Value.ID)})
+	case "link":
+		return s.make(known, out.Value, state{There: true, Cost: in.Value.Cost})
+	case "relink":
+		return !out.Value.Refused, state{There: true, Cost: in.Value.Cost}
+	case "destroy", "unlink":
+		return !known || s.There != out.Value.Refused, state{}
+	case "exists":
+		if !known {
+			return true, s
+		}
+		return s.seen(out.Value)
+	case "cost":
+		return !known || s.There != out.Value.Absent && (!s.There || s.Cost == out.Value.Cost), s
+	}
+	return false, s
+}
+
+func newID(known bool, id uint64) uint64 {
+	if known && id != 0 {
+		return id
+	}
+	return unknownID
+}
+
+// make is create or link: refused exactly where the record is there.
+func (s state) make(known bool, out cell, made state) (bool, state) {
+	after := made
+	if s.There {
+		after = s
+	}
+	return !known || s.There == out.Refused, after
+}
+
+// seen is a read of a topic; it tells the id of one made without an answer.
+func (s state) seen(out cell) (bool, state) {
+	if !s.There || out.Absent {
+		return s.There != out.Absent, s
+	}
+	if s.ID == unknownID {
+		return true, state{There: true, ID: out.ID}
+	}
+	return s.ID == out.ID, s
+}
