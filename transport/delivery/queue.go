@@ -32,7 +32,7 @@ type Counts struct {
 }
 
 // Lost returns the sum of Dropped.
-func (c *Counts) Lost() uint64 {
+func (c Counts) Lost() uint64 {
 	sum := uint64(0)
 	for _, n := range c.Dropped {
 		sum += n

@@ -130,6 +130,13 @@ func (r *Receiver) Rest() bool {
 	return true
 }
 
+// Waiting returns the number of events that wait.
+func (r *Receiver) Waiting() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.queue.Waiting()
+}
+
 // endEpisode logs how many events an episode of drops has cost.
 func (r *Receiver) endEpisode() {
 	if r.episode != inEpisode {
@@ -225,7 +232,7 @@ func (r *Receiver) resume() {
 		return
 	}
 	r.state = active
-	r.told = r.queue.Waiting() > 0
+	r.told = r.queue.counts.Queued > 0 // a sender may hold what it has to repeat
 	ready := r.told
 	r.mu.Unlock()
 	if ready {

@@ -1,0 +1,128 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"floe/transport/delivery"
+)
+
+// line is what all senders of events have in common: how they come by a
+// connection, and leave it. mu guards the sender as a whole.
+type line struct {
+	client   *Client
+	receiver *delivery.Receiver
+	self     source
+	// resolve works out where to send, when a connection is needed. It may
+	// block.
+	resolve func(ctx context.Context) (route, error)
+
+	mu         sync.Mutex
+	spot       place
+	conn       *conn
+	target     []byte // identity and facet, encoded
+	connecting bool
+	closed     bool
+	losses     int // connections lost since anything was sent
+}
+
+// route is where to send.
+type route struct {
+	target    []byte
+	addresses []address
+}
+
+func (l *line) place() *place { return &l.spot }
+
+// wanted sees to it that the sender is filled soon: on its connection, or on
+// a new one. mu is held.
+func (l *line) wanted() {
+	if l.closed || l.connecting {
+		return
+	}
+	if l.conn != nil {
+		if l.conn.enqueue(l.self) {
+			return
+		}
+		l.leave()
+	}
+	l.connecting = l.client.start(l.connect)
+}
+
+// leave lets go of the connection. mu is held.
+func (l *line) leave() {
+	if l.conn != nil {
+		l.conn.detach(l.self)
+		l.conn = nil
+	}
+}
+
+// connect finds a connection and joins it; it runs in its own goroutine.
+func (l *line) connect() {
+	conn, target, err := l.find()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.connecting = false
+	if l.closed {
+		return
+	}
+	if err == nil && !conn.attach(l.self) {
+		err = fmt.Errorf("connection to %s ended at once", conn.address.hostPort())
+	}
+	if err != nil {
+		l.receiver.Fail(delivery.Failure{Class: classOf(err), Err: err})
+		return
+	}
+	l.conn, l.target = conn, target
+	l.receiver.Address(conn.address.hostPort())
+	conn.enqueue(l.self)
+}
+
+func (l *line) find() (*conn, []byte, error) {
+	ctx, cancel := context.WithTimeout(l.client.ctx, l.client.config.SendTimeout)
+	defer cancel()
+	r, err := l.resolve(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	conn, err := l.client.reach(ctx, r.addresses)
+	return conn, r.target, err
+}
+
+// unwilling marks errors that the other side answered.
+type unwilling struct{ error }
+
+func (u unwilling) Unwrap() error { return u.error }
+
+// classOf says what an error that kept us from sending means.
+func classOf(err error) delivery.Class {
+	if errors.Is(err, ErrNotRegistered) || errors.Is(err, ErrGone) {
+		return delivery.Hard
+	}
+	if errors.As(err, new(unwilling)) {
+		return delivery.Unwilling
+	}
+	return delivery.Unreachable
+}
+
+// broke deals with a lost connection on which nothing is in doubt: a new one
+// is made at once, for the first time. mu is held.
+func (l *line) broke(cause error) {
+	if errors.Is(cause, errIdle) {
+		l.wanted()
+		return
+	}
+	if l.losses++; l.losses > 1 {
+		l.receiver.Fail(delivery.Failure{Class: delivery.Unreachable, Err: cause})
+		return
+	}
+	l.wanted()
+}
+
+// shut ends the sender. mu is held.
+func (l *line) shut() {
+	l.closed = true
+	l.leave()
+}
