@@ -33,12 +33,14 @@ type Status struct {
 	// ContactAge is how long ago the leader was heard, in seconds; -1: never.
 	ContactAge float64 `json:"contact_age_seconds"`
 	// Version is the program's version, ClusterVersion the cluster's.
-	Version        string            `json:"version"`
-	ClusterVersion uint32            `json:"cluster_version"`
-	Topics         int               `json:"topics"`
-	Listeners      map[string]string `json:"listeners"`
-	Data           string            `json:"data"`
-	UptimeSeconds  float64           `json:"uptime_seconds"`
+	Version        string `json:"version"`
+	ClusterVersion uint32 `json:"cluster_version"`
+	// Instance is the category of the cluster's Ice identities.
+	Instance      string            `json:"ice_instance"`
+	Topics        int               `json:"topics"`
+	Listeners     map[string]string `json:"listeners"`
+	Data          string            `json:"data"`
+	UptimeSeconds float64           `json:"uptime_seconds"`
 }
 
 // Join asks a node to enter the cluster found at one of the peer addresses.

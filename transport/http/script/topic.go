@@ -15,9 +15,16 @@ func TopicWord(word string) (instance, name string, err error) {
 }
 
 // QuoteTopic returns the word that stands for a topic name in a script.
-func QuoteTopic(name string) string {
-	word := proto.Identity{Name: name}.String()
-	if word != "" && !strings.ContainsAny(word, " ;'\"") && word[0] != '-' && !strings.HasPrefix(word, "/") {
+func QuoteTopic(name string) string { return quoteIdentity(proto.Identity{Name: name}) }
+
+// QuoteFar returns the word that stands for a topic of another cluster.
+func QuoteFar(cluster, name string) string {
+	return quoteIdentity(proto.Identity{Name: name, Category: cluster})
+}
+
+func quoteIdentity(id proto.Identity) string {
+	word := id.String()
+	if word != "" && !strings.ContainsAny(word, " ;'\"") && word[0] != '-' && word[0] != '/' {
 		return word
 	}
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(word) + `"`

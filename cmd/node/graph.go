@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"floe/transport/http/api"
+	"floe/transport/http/draw"
+)
+
+// scriptLimit is the largest script floe apply takes, in bytes.
+const scriptLimit = 16 << 20
+
+func graphCommands() []*command {
+	return []*command{
+		{name: "graph", args: "", min: 0, max: 0, prints: true, reads: true, shell: true,
+			short: "print the topic graph",
+			long: `Print the topic graph: as text, a script that floe apply and icestormadmin take;
+as a picture for Graphviz (dot) or Mermaid; or as JSON.`,
+			flags: func(f *pflag.FlagSet) {
+				f.Var(newChoice("text", "text", "dot", "mermaid", "json"), "format", "text, dot, mermaid or json")
+			},
+			example: "floe graph --format dot | dot -Tsvg > graph.svg",
+			run:     runGraph},
+		{name: "apply", args: "FILE|-", min: 1, max: 1, prints: true, slow: true,
+			short: "bring the graph to what a script says",
+			long: `Bring the topic graph to what a script of create and link commands says, whole
+or not at all. What is there already stays; topics, links and costs are added
+and changed. Only with --prune is removed what the script does not name.`,
+			flags: func(f *pflag.FlagSet) {
+				f.Bool("prune", false, "remove topics and links that the script does not name")
+				f.Bool("check", false, "change nothing; say whether the script is good")
+				f.Bool("diff", false, "change nothing; print what would change")
+			},
+			example: "floe apply --diff graph.txt",
+			run:     runApply},
+	}
+}
+
+func runGraph(ctx context.Context, s *session, c *call) error {
+	g, err := s.client.Graph(ctx)
+	if err != nil {
+		return err
+	}
+	s.json = s.json || c.text("format") == "json"
+	return s.print(g, func() {
+		switch c.text("format") {
+		case "dot":
+			fmt.Fprint(s.out, draw.Dot(g))
+		case "mermaid":
+			fmt.Fprint(s.out, draw.Mermaid(g))
+		default:
+			fmt.Fprint(s.out, draw.Script(g))
+		}
+	})
+}
+
+func runApply(ctx context.Context, s *session, c *call) error {
+	text, err := s.script(c.args[0])
+	if err != nil {
+		return err
+	}
+	check, diff := c.bool("check"), c.bool("diff")
+	applied, err := s.client.Apply(ctx, api.Apply{Script: text, Prune: c.bool("prune"), Check: check || diff})
+	if err != nil {
+		return err
+	}
+	return s.print(applied, func() { s.sayChanges(applied, check && !diff) })
+}
+
+func (s *session) script(path string) (string, error) {
+	in := s.in
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return "", err
+		}
+		defer f.Close()
+		in = f
+	}
+	b, err := io.ReadAll(io.LimitReader(in, scriptLimit+1))
+	if err == nil && len(b) > scriptLimit {
+		err = fmt.Errorf("%s: more than %d bytes", path, scriptLimit)
+	}
+	return string(b), err
+}
+
+func (s *session) sayChanges(a api.Applied, count bool) {
+	if count {
+		s.say("the script is good; it would make %d changes", len(a.Changes))
+		return
+	}
+	if len(a.Changes) == 0 {
+		s.say("no change")
+	}
+	for _, c := range a.Changes {
+		s.say("%s", changeText(c))
+	}
+}
+
+func changeText(c api.Change) string {
+	switch c.Op {
+	case "create":
+		return "+ topic " + c.From
+	case "destroy":
+		return "- topic " + c.From
+	case "link":
+		return fmt.Sprintf("+ %s to %s with cost %d", c.From, c.To, c.Cost)
+	case "cost":
+		return fmt.Sprintf("~ %s to %s with cost %d, was %d", c.From, c.To, c.Cost, c.Was)
+	}
+	return fmt.Sprintf("- %s to %s", c.From, c.To)
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/pflag"
+
+	"floe/transport/http/api"
+)
+
+func nodeCommands() []*command {
+	return []*command{
+		{name: "status", args: "", min: 0, max: 0, prints: true, reads: true, shell: true,
+			short:   "show the state of the cluster and what is wrong, also without a leader",
+			example: "floe status\nfloe status --json",
+			run:     runStatus},
+		{name: "members", args: "", min: 0, max: 0, prints: true, reads: true, shell: true,
+			short:   "list the nodes of the cluster, also without a leader",
+			example: "floe members --addr 127.0.0.2:7480,127.0.0.3:7480",
+			run:     runMembers},
+		{name: "join", args: "HOST:PORT", min: 1, max: 1, prints: true,
+			short: "have the node at --addr enter a cluster",
+			long: `Have the node at --addr enter the cluster of the node whose peer address is
+HOST:PORT. It is for a node that left or was removed, or for a one-node cluster
+in which nobody changed anything.`,
+			example: "floe join 10.0.0.1:7400",
+			run:     runJoin},
+		{name: "leave", args: "", min: 0, max: 0, prints: true,
+			short:   "have the node at --addr leave its cluster; its data stays",
+			example: "floe leave --addr 10.0.0.3:7480",
+			run:     runLeave},
+		{name: "remove", args: "ID", min: 1, max: 1, prints: true,
+			short:   "remove a node from the cluster",
+			flags:   func(f *pflag.FlagSet) { f.Bool("force", false, "even where that costs quorum") },
+			example: "floe remove n3",
+			run:     runRemove},
+		{name: "transfer", args: "[ID]", min: 0, max: 1, prints: true,
+			short:   "hand leadership over, to a node if one is named",
+			example: "floe transfer n2",
+			run:     runTransfer},
+		{name: "drain", args: "", min: 0, max: 0, prints: true,
+			short: "have the node at --addr let go of its work; it stays a member",
+			long: `Have the node at --addr hand over leadership, close its connections gracefully
+and wait until its queues are empty. It stays a member.`,
+			flags:   func(f *pflag.FlagSet) { f.Bool("undo", false, "take part again") },
+			example: "floe drain\nfloe drain --undo",
+			run:     runDrain},
+	}
+}
+
+func runStatus(ctx context.Context, s *session, _ *call) error {
+	st, err := s.client.Status(ctx)
+	if err != nil {
+		return err
+	}
+	return s.print(st, func() { s.sayStatus(st) })
+}
+
+func (s *session) sayStatus(st api.Status) {
+	leader := st.Leader
+	if leader == "" {
+		leader = "none"
+	}
+	s.say("cluster   %s", st.ClusterID)
+	s.say("node      %s (%s)", st.Node, st.Role)
+	s.say("leader    %s in term %d", leader, st.Term)
+	s.say("applied   %d, digest %s", st.AppliedIndex, st.Digest)
+	s.say("topics    %d", st.Topics)
+	s.say("data      %s", st.Data)
+	for _, name := range listenerNames {
+		if at := st.Listeners[name]; at != "" {
+			s.say("%-9s %s", name, at)
+		}
+	}
+	s.say("")
+	s.sayMembers(st.Members)
+	if len(st.Problems) == 0 {
+		return
+	}
+	s.say("\nproblems:")
+	for _, p := range st.Problems {
+		s.say("  %s", p)
+	}
+}
+
+func runMembers(ctx context.Context, s *session, _ *call) error {
+	all, err := s.client.Members(ctx)
+	if err != nil {
+		return err
+	}
+	return s.print(all, func() { s.sayMembers(all) })
+}
+
+func (s *session) sayMembers(all []api.Member) {
+	w := tabwriter.NewWriter(s.out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tADDRESS\tROLE\tVOTER\tVERSION")
+	for _, m := range all {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%t\t%s\n", m.ID, m.Address, m.Role, m.Voter, m.Version)
+	}
+	_ = w.Flush() // stdout is gone if this fails
+}
+
+func runJoin(ctx context.Context, s *session, c *call) error {
+	addresses := newAddresses("")
+	if err := addresses.Set(c.args[0]); err != nil {
+		return usagef("`join': %v", err)
+	}
+	done, err := s.client.Join(ctx, strings.Split(addresses.text, ","))
+	return s.done(done, err)
+}
+
+func runLeave(ctx context.Context, s *session, _ *call) error {
+	done, err := s.client.Leave(ctx)
+	return s.done(done, err)
+}
+
+func runRemove(ctx context.Context, s *session, c *call) error {
+	if c.args[0] == "" {
+		return usagef("`remove' needs the id of a node")
+	}
+	done, err := s.client.Remove(ctx, c.args[0], c.bool("force"))
+	return s.done(done, err)
+}
+
+func runTransfer(ctx context.Context, s *session, c *call) error {
+	id := ""
+	if len(c.args) == 1 {
+		id = c.args[0]
+		if id == "" {
+			return usagef("`transfer' needs the id of a node, or nothing")
+		}
+	}
+	done, err := s.client.Transfer(ctx, id)
+	return s.done(done, err)
+}
+
+func runDrain(ctx context.Context, s *session, c *call) error {
+	done, err := s.client.Drain(ctx, c.bool("undo"))
+	return s.done(done, err)
+}
+
+func (s *session) done(d api.Done, err error) error {
+	if err != nil {
+		return err
+	}
+	return s.print(d, func() { s.say("%s", d.Message) })
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"floe/transport/http/client"
+)
+
+// session is what a command works with: the program's streams, a client, and
+// how to print.
+type session struct {
+	stdio
+	client *client.Client
+	json   bool
+	// shell is true inside floe admin, where line is the line of the
+	// command, 0 on a terminal.
+	shell bool
+	line  int
+	// config is what the client was made of.
+	config client.Config
+}
+
+// newSession makes a session from a command's flags.
+func newSession(std stdio, c *command, flags *pflag.FlagSet) (*session, error) {
+	s := &session{stdio: std}
+	if f := flags.Lookup("json"); f != nil {
+		s.json = f.Value.String() == "true"
+	}
+	if c.local {
+		return s, nil
+	}
+	timeout, err := time.ParseDuration(flags.Lookup("timeout").Value.String())
+	if err != nil {
+		return nil, usagef("--timeout: %v", err)
+	}
+	s.config = client.Config{
+		Addresses: strings.Split(flags.Lookup("addr").Value.String(), ","),
+		Timeout:   timeout,
+		OnStale:   func(c client.Copy) { fmt.Fprintf(std.err, "stale: %s\n", c) },
+	}
+	if f := flags.Lookup("stale"); f != nil {
+		s.config.Stale = f.Value.String() == "true"
+	}
+	s.client = client.New(s.config)
+	return s, nil
+}
+
+func (s *session) close() {
+	if s.client != nil {
+		s.client.Close()
+	}
+}
+
+// print writes a value as JSON, or as text by the function.
+func (s *session) print(v any, text func()) error {
+	if !s.json {
+		text()
+		return nil
+	}
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.out, "%s\n", b)
+	return err
+}
+
+// say prints a line of text that no program needs.
+func (s *session) say(format string, args ...any) {
+	fmt.Fprintf(s.out, format+"\n", args...)
+}
+
+// warn writes a line to stderr; in a script it names the line.
+func (s *session) warn(kind string, err error) {
+	where := ""
+	if s.line > 0 {
+		where = fmt.Sprintf("line %d: ", s.line)
+	}
+	fmt.Fprintf(s.err, "%s%s: %v\n", where, kind, err)
+}
+
+func (s *session) topicNames(ctx context.Context) []string {
+	all, err := s.client.Topics(ctx)
+	if err != nil {
+		return nil
+	}
+	names := make([]string, len(all))
+	for i, t := range all {
+		names[i] = t.Name
+	}
+	return names
+}
+
+// printLine writes a value as one line of JSON.
+func (s *session) printLine(v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.out, "%s\n", b)
+	return err
+}
+
+// contextText is an event's context as key=value, sorted by key.
+func contextText(c map[string]string) string {
+	parts := make([]string, 0, len(c))
+	for _, k := range slices.Sorted(maps.Keys(c)) {
+		parts = append(parts, k+"="+c[k])
+	}
+	return strings.Join(parts, ",")
+}

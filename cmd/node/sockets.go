@@ -1,0 +1,205 @@
+package main
+
+import (
+	"crypto/tls"
+	"encoding/base64"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+
+	"floe/transport/ice/proto"
+	"floe/transport/ice/server"
+)
+
+// sockets are the listeners of the faces.
+type sockets struct {
+	ice     []iceSocket
+	packets []net.PacketConn
+	http    []net.Listener
+	// listening maps a listener's name to where it is, for people, and
+	// published to what others are told.
+	listening map[string]string
+	published map[string][]string
+}
+
+type iceSocket struct {
+	net.Listener
+	transport server.Transport
+}
+
+// iceKinds are the listeners that carry Ice.
+var iceKinds = []struct {
+	name      string
+	kind      proto.EndpointType
+	transport server.Transport
+	secure    bool
+}{
+	{"ice", proto.EndpointTCP, server.Transport{Name: "tcp"}, false},
+	{"ice-ssl", proto.EndpointSSL, server.Transport{Name: "ssl"}, true},
+	{"ice-ws", proto.EndpointWS, server.Transport{Name: "ws", WebSocket: true}, false},
+	{"ice-wss", proto.EndpointWSS, server.Transport{Name: "wss", WebSocket: true}, true},
+}
+
+// openSockets opens all listeners. host is what others are told of those
+// that listen everywhere.
+func openSockets(o *options, host string) (*sockets, error) {
+	s := &sockets{listening: map[string]string{}, published: map[string][]string{}}
+	if err := s.openAll(o, host); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *sockets) openAll(o *options, host string) error {
+	for _, k := range iceKinds {
+		transport := k.transport
+		if k.secure && len(o.at[k.name]) > 0 {
+			var err error
+			if transport.TLS, err = serverTLS(o); err != nil {
+				return err
+			}
+		}
+		for _, at := range o.at[k.name] {
+			if err := s.openIce(o, k.name, at, host, k.kind, transport); err != nil {
+				return err
+			}
+		}
+	}
+	for _, at := range o.at["http"] {
+		l, err := listen("http", at)
+		if err != nil {
+			return err
+		}
+		s.http = append(s.http, l)
+		s.note("http", l.Addr().String())
+		told, port, err := published(l.Addr(), advertisedFor(l.Addr(), host, o), "")
+		if err != nil {
+			return err
+		}
+		s.published["http"] = append(s.published["http"], net.JoinHostPort(told, strconv.Itoa(port)))
+	}
+	return s.override(o)
+}
+
+func (s *sockets) openIce(o *options, name, at, host string, kind proto.EndpointType, t server.Transport) error {
+	var packets net.PacketConn
+	l, err := net.Listener(nil), error(nil)
+	if kind == proto.EndpointTCP {
+		l, packets, err = listenBoth(name, at)
+	} else {
+		l, err = listen(name, at)
+	}
+	if err != nil {
+		return err
+	}
+	s.note(name, l.Addr().String())
+	told, port, err := published(l.Addr(), advertisedFor(l.Addr(), host, o), plainHost(o.text("ice-published")))
+	if err != nil {
+		return err
+	}
+	s.published["ice"] = append(s.published["ice"], endpoint(kind, told, port))
+	s.ice = append(s.ice, iceSocket{filtered(l, kind, o), t})
+	if packets != nil {
+		s.packets = append(s.packets, filteredPackets(packets, o))
+		s.published["ice"] = append(s.published["ice"], endpoint(proto.EndpointUDP, told, port))
+	}
+	return nil
+}
+
+// override takes Ice endpoints from --ice-published where it holds some.
+func (s *sockets) override(o *options) error {
+	text := o.text("ice-published")
+	if !strings.Contains(text, " -") {
+		return nil
+	}
+	endpoints, err := proto.ParseEndpoints(text)
+	if err != nil {
+		return usagef("--ice-published: %v", err)
+	}
+	s.published["ice"] = nil
+	for i := range endpoints {
+		s.published["ice"] = append(s.published["ice"], endpoints[i].String())
+	}
+	return nil
+}
+
+func plainHost(text string) string {
+	if strings.Contains(text, " -") {
+		return ""
+	}
+	return text
+}
+
+// advertisedFor is the host others are told in place of the bound one, "" to
+// tell them the bound one.
+func advertisedFor(bound net.Addr, host string, o *options) string {
+	if o.text("advertise") != "" {
+		return o.text("advertise")
+	}
+	if h, _, err := net.SplitHostPort(bound.String()); err == nil && net.ParseIP(h).IsUnspecified() {
+		return host
+	}
+	return ""
+}
+
+func filtered(l net.Listener, kind proto.EndpointType, o *options) net.Listener {
+	if len(o.allow) == 0 || kind == proto.EndpointSSL || kind == proto.EndpointWSS {
+		return l
+	}
+	return &allowed{Listener: l, ranges: o.allow}
+}
+
+func filteredPackets(p net.PacketConn, o *options) net.PacketConn {
+	if len(o.allow) == 0 {
+		return p
+	}
+	return &allowedPackets{PacketConn: p, ranges: o.allow}
+}
+
+func (s *sockets) note(name, at string) {
+	s.listening[name] = strings.TrimSpace(s.listening[name] + " " + at)
+}
+
+// close closes what nobody serves.
+func (s *sockets) close() {
+	for _, l := range s.ice {
+		_ = l.Close() // never used
+	}
+	for _, p := range s.packets {
+		_ = p.Close()
+	}
+	for _, l := range s.http {
+		_ = l.Close()
+	}
+}
+
+func serverTLS(o *options) (*tls.Config, error) {
+	cert, err := tls.LoadX509KeyPair(o.text("tls-cert"), o.text("tls-key"))
+	if err != nil {
+		return nil, fmt.Errorf("--tls-cert, --tls-key: %w", err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}, nil
+}
+
+// gossipKey is the secret of the gossip, nil where there is none.
+func gossipKey(file string) ([]byte, error) {
+	from, text := "FLOE_GOSSIP_KEY", os.Getenv("FLOE_GOSSIP_KEY")
+	if file != "" {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("--gossip-key-file: %w", err)
+		}
+		from, text = "--gossip-key-file "+file, string(b)
+	}
+	if text = strings.TrimSpace(text); text == "" {
+		return nil, nil
+	}
+	key, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(key) != 16 && len(key) != 24 && len(key) != 32 {
+		return nil, usagef("%s: the secret is not 16, 24 or 32 bytes in base64", from)
+	}
+	return key, nil
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+const startHelp = `Start a node. The first start of a node alone founds a cluster of one; with
+--join it enters the cluster that is found there, and with --bootstrap-expect N
+as well, N fresh nodes found one together. Later starts take up what the data
+directory says.
+
+A listener is HOST:PORT, :PORT (the host is that of --bind) or off. Listeners
+beyond this machine are refused unless you say who may use them: --allow-from
+for plain Ice, --insecure for the peer and HTTP ports.
+
+SIGTERM or Ctrl-C stops the node: it delivers what is queued, within
+--stop-timeout, and says how much was left.`
+
+func startCommands() []*command {
+	return []*command{
+		{name: "start", args: "", min: 0, max: 0, local: true,
+			short:   "start a node",
+			long:    startHelp,
+			flags:   startFlags,
+			example: "floe start\nfloe start --bind 127.0.0.2 --data n2 --join 127.0.0.1:7400",
+			run:     runStart},
+	}
+}
+
+// setting is one flag of floe start.
+type setting struct {
+	name, help string
+	value      pflag.Value
+	// later is true for what is accepted and refused until it is built.
+	later bool
+	// bare is the value of a flag without one; "": it needs one.
+	bare string
+}
+
+// startSettings lists the flags of floe start with their defaults.
+func startSettings() []setting {
+	return []setting{
+		{name: "data", value: newText("./floe-data"), help: "`DIR` that holds everything; made if missing"},
+		{name: "id", value: newText(""), help: "the node's `ID`, for good; made up at the first start if not given"},
+		{name: "bind", value: newText("127.0.0.1"), help: "`IP` of all listeners that name no host"},
+		{name: "advertise", value: newText(""), help: "`IP` that others are told, if not the one listened on"},
+		{name: "peer", value: newListener("7400"), help: "listener for other nodes, tcp and udp"},
+		{name: "ice", value: newListeners("10000"), help: "listeners for Ice, tcp and udp; a list may be given"},
+		{name: "ice-ssl", value: newListener("off"), help: "listener for Ice over ssl"},
+		{name: "ice-ws", value: newListener("off"), help: "listener for Ice over WebSocket"},
+		{name: "ice-wss", value: newListener("off"), help: "listener for Ice over WebSocket and ssl"},
+		{name: "http", value: newListener("7480"), help: "listener for the API, /metrics, /healthz and /readyz"},
+		{name: "ice-published", value: newText(""), help: "`HOST[:PORT]` or Ice endpoints that Ice clients are told"},
+		{name: "allow-from", value: newPrefixes(""), help: "`CIDR[,...]` that may use plain Ice beyond this machine"},
+		{name: "insecure", value: newNames("", "peer", "http"), bare: "peer,http", help: "let `peer,http` listen beyond this machine without certificates"},
+		{name: "non-voter", value: newBool(), bare: "true", help: "follow and forward, without a vote (first start)"},
+		{name: "join", value: newAddresses(""), help: "`HOST:PORT[,...]` peer addresses of nodes of the cluster"},
+		{name: "bootstrap-expect", value: newNumber(0, 0, 99), help: "with --join: how many fresh nodes found a cluster together (first start)"},
+		{name: "flush-interval", value: newDuration(time.Second), help: "how long events of batch subscribers are gathered"},
+		{name: "discard-interval", value: newDuration(time.Minute), help: "how long one outage of a subscriber counts once"},
+		{name: "send-timeout", value: newDuration(time.Minute), help: "how long a subscriber may take nothing"},
+		{name: "queue-events", value: newNumber(10_000, 1, 100_000_000), help: "bound of each subscriber's queue, in events"},
+		{name: "queue-bytes", value: newSize("16MiB"), help: "bound of each subscriber's queue, in bytes"},
+		{name: "queue-policy", value: newChoice("drop-oldest", "drop-oldest", "remove-subscriber"), help: "what happens when a queue is full"},
+		{name: "message-size-max", value: newSize("1MiB"), help: "largest Ice message"},
+		{name: "timing", value: newChoice("lan", "lan", "fast", "wan"), help: "how fast a lost leader is noticed"},
+		{name: "disk-stall", value: newDuration(5 * time.Second), help: "how long a disk operation may take before it is reported"},
+		{name: "snapshot-threshold", value: newNumber(8192, 1, 1<<40), help: "log entries that make a snapshot worth while"},
+		{name: "snapshot-interval", value: newDuration(2 * time.Minute), help: "how often that is looked at"},
+		{name: "auto-remove", value: newText("off"), later: true, help: "off, or after how long a dead node is removed"},
+		{name: "auto-remove-min", value: newNumber(3, 1, 99), later: true, help: "voters that always stay"},
+		{name: "ice-instance", value: newText("IceStorm"), help: "category of the Ice identities (first start of a cluster)"},
+		{name: "ice-locator", value: newText(""), help: "`PROXY` of a locator that resolves indirect proxies"},
+		{name: "ice-adapter-id", value: newText(""), help: "`ID[/REPLICAGROUP]` to register at the locator's registry"},
+		{name: "ice-config", value: newText(""), later: true, help: "`FILE` with properties of an IceStorm service"},
+		{name: "rmr", value: newListener("off"), later: true, help: "listener for RMR messages"},
+		{name: "rmr-topics", value: newListener("off"), later: true, help: "listener for RMR messages to topics"},
+		{name: "rtg", value: newListener("off"), later: true, help: "listener of the Route Manager"},
+		{name: "nbi", value: newListener("off"), later: true, help: "listener for the old route manager's REST calls"},
+		{name: "rmr-published", value: newText(""), later: true, help: "`HOST[:PORT]` that RMR apps are told"},
+		{name: "rtg-published", value: newText(""), later: true, help: "`HOST[:PORT]` that RMR apps are told for route tables"},
+		{name: "seed-routes", value: newText(""), later: true, help: "`FILE` with routes to begin with"},
+		{name: "probe", value: newBool(), bare: "true", later: true, help: "probe endpoints of routes"},
+		{name: "refuse-reserved", value: newBool(), bare: "true", later: true, help: "refuse routes for reserved message types"},
+		{name: "rtg-chunk", value: newSize("65536"), later: true, help: "size of a part of a route table"},
+		{name: "app-expire", value: newDuration(24 * time.Hour), later: true, help: "after how long a silent app is forgotten"},
+		{name: "log-level", value: newChoice("info", "trace", "debug", "info", "warn", "error"), help: "trace, debug, info, warn or error"},
+		{name: "log-format", value: newChoice("text", "text", "json"), help: "text or json"},
+		{name: "tls-cert", value: newText(""), help: "`FILE` with the certificate, for --ice-ssl and --ice-wss"},
+		{name: "tls-key", value: newText(""), help: "`FILE` with its key"},
+		{name: "tls-ca", value: newText(""), help: "`FILE` with the authorities that subscribers' certificates are checked by"},
+		{name: "gossip-key-file", value: newText(""), help: "`FILE` with the secret of the gossip, in base64; FLOE_GOSSIP_KEY holds the secret itself"},
+		{name: "stop-timeout", value: newDuration(10 * time.Second), help: "how long a clean stop may take"},
+	}
+}
+
+func startFlags(flags *pflag.FlagSet) {
+	for _, s := range startSettings() {
+		help := s.help
+		if s.later {
+			help += " (comes with a later version)"
+		}
+		flags.Var(s.value, s.name, help)
+		flags.Lookup(s.name).NoOptDefVal = s.bare
+	}
+}
+
+// refuseLater refuses what was asked for and is not built yet.
+func refuseLater(flags *pflag.FlagSet) error {
+	for _, s := range startSettings() {
+		f := flags.Lookup(s.name)
+		if s.later && f.Changed && f.Value.String() != s.value.String() {
+			return usagef("--%s comes with a later version", s.name)
+		}
+	}
+	return nil
+}
+
+// runStart runs a node until ctx ends.
+func runStart(ctx context.Context, s *session, c *call) error {
+	if err := refuseLater(c.flags); err != nil {
+		return err
+	}
+	o, err := readOptions(c.flags)
+	if err != nil {
+		return err
+	}
+	o.errors = s.err
+	n, err := build(o)
+	if err != nil {
+		return err
+	}
+	s.sayStarted(n)
+	left, err := n.run(ctx)
+	if left > 0 {
+		s.say("stopped; %d events were left undelivered", left)
+	} else {
+		s.say("stopped; no event was left undelivered")
+	}
+	return err
+}
+
+// sayStarted says what a person wants to know first.
+func (s *session) sayStarted(n *node) {
+	s.say("floe %s, node %s", programVersion(), n.cluster.ID())
+	s.say("data in %s", n.options.text("data"))
+	for _, name := range listenerNames {
+		if at := n.listening[name]; at != "" {
+			s.say("listening for %-8s %s", name, at)
+		}
+	}
+	s.say("stop with Ctrl-C or SIGTERM; floe status --addr %s says how it is", firstOf(n.listening["http"]))
+}
+
+func firstOf(list string) string {
+	first, _, _ := strings.Cut(list, " ")
+	return first
+}
+
+// listenerNames are the listeners in the order they are shown.
+var listenerNames = []string{"peer", "ice", "ice-ssl", "ice-ws", "ice-wss", "http"}
+
+// options are the settings of one start.
+type options struct {
+	flags *pflag.FlagSet
+	listenOptions
+	errors interface{ Write([]byte) (int, error) } // where the log goes
+}
+
+func (o *options) text(name string) string { return o.flags.Lookup(name).Value.String() }
+
+func (o *options) number(name string) int {
+	n := 0
+	_, _ = fmt.Sscan(o.text(name), &n) // checked when it was set
+	return n
+}
+
+func (o *options) duration(name string) time.Duration {
+	d, _ := time.ParseDuration(o.text(name)) // checked when it was set
+	return d
+}
+
+func (o *options) size(name string) int {
+	n, _ := parseSize(o.text(name)) // checked when it was set
+	return int(n)
+}
+
+func (o *options) list(name string) []string {
+	if o.text(name) == "" {
+		return nil
+	}
+	return strings.Split(o.text(name), ",")
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// command is one row of the table that serves the command line and the shell.
+type command struct {
+	// name is the word it is called by; parent the command it belongs to.
+	name, parent string
+	// args are its arguments, for people; min and max how many (max < 0: any).
+	args     string
+	min, max int
+	// short, long and example are its help; the example is one or more
+	// command lines.
+	short, long, example string
+	// flags adds the flags of its own; nil: none.
+	flags func(*pflag.FlagSet)
+	// prints: it has --json. reads: it has --stale. slow: it may take a
+	// minute. local: it talks to no node. shell: the shell has it, too.
+	prints, reads, slow, local, shell bool
+	// topic tells whether argument i of n is a topic, which the shell reads
+	// as icestormadmin does; nil: none is.
+	topic func(i int) bool
+	// run does it; nil for a command that only has commands of its own.
+	run func(ctx context.Context, s *session, c *call) error
+}
+
+// call is one call of a command.
+type call struct {
+	args  []string
+	flags *pflag.FlagSet
+	// instances are the instance parts of the topic words, in the shell.
+	instances []string
+}
+
+func (c *call) bool(name string) bool {
+	v, err := c.flags.GetBool(name)
+	return err == nil && v
+}
+
+func (c *call) text(name string) string {
+	f := c.flags.Lookup(name)
+	if f == nil {
+		return ""
+	}
+	return f.Value.String()
+}
+
+// commandTable lists all commands in the order of the help.
+func commandTable() []*command {
+	var all []*command
+	for _, family := range [][]*command{startCommands(), topicCommands(), linkCommands(), eventCommands(), graphCommands(), nodeCommands(), clusterCommands(), shellCommands(), programCommands()} {
+		all = append(all, family...)
+	}
+	return all
+}
+
+func everyArg(int) bool   { return true }
+func firstArg(i int) bool { return i == 0 }
+func twoArgs(i int) bool  { return i < 2 }
+
+// addFlags adds the flags of a command; with shared also those about how to
+// reach a node, which the shell has from its own start.
+func (c *command) addFlags(flags *pflag.FlagSet, shared bool) {
+	if c.flags != nil {
+		c.flags(flags)
+	}
+	if c.prints {
+		flags.Bool("json", false, "print JSON")
+	}
+	if c.local {
+		return
+	}
+	if c.reads {
+		flags.Bool("stale", false, "answer from the node's own copy, with or without quorum; a line on stderr says how old it is")
+	}
+	if shared {
+		flags.Var(newAddresses("127.0.0.1:7480"), "addr", "`HOST:PORT[,...]` of the HTTP listeners of nodes, tried in turn")
+		flags.Var(newDuration(timeoutFor(c)), "timeout", "how long to wait for an answer, such as 5s")
+	}
+}
+
+// complete offers topics where a topic is due.
+func (c *command) complete(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if c.topic == nil || !c.topic(len(args)) || fillIn(cmd) != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	s, err := newSession(stdio{}, c, cmd.Flags())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer s.close()
+	return s.topicNames(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
+}

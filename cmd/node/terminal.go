@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/peterh/liner"
+
+	"floe/transport/http/script"
+)
+
+// terminal reads the lines of a person, one byte at a time, with history and
+// completion.
+type terminal struct {
+	state   *liner.State
+	shell   *shell
+	ctx     context.Context // of the shell's run; liner's callbacks take none
+	line    string          // what is left of the line
+	pending func() bool
+	history string
+}
+
+func isTerminal(in io.Reader) bool {
+	f, ok := in.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && f == os.Stdin
+}
+
+func newTerminal(sh *shell, ctx context.Context) *terminal {
+	t := &terminal{state: liner.NewLiner(), shell: sh, ctx: ctx, pending: func() bool { return false }}
+	t.state.SetCtrlCAborts(true)
+	t.state.SetTabCompletionStyle(liner.TabPrints)
+	t.state.SetWordCompleter(t.complete)
+	if dir, err := os.UserCacheDir(); err == nil {
+		t.history = filepath.Join(dir, "floe", "history")
+	}
+	if f, err := os.Open(t.history); err == nil {
+		_, _ = t.state.ReadHistory(f) // an unreadable history is no history
+		f.Close()
+	}
+	return t
+}
+
+// close gives the terminal back and keeps the history.
+func (t *terminal) close() {
+	if t.history != "" && os.MkdirAll(filepath.Dir(t.history), 0o700) == nil {
+		if f, err := os.OpenFile(t.history, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600); err == nil {
+			_, _ = t.state.WriteHistory(f) // not worth a word
+			f.Close()
+		}
+	}
+	_ = t.state.Close() // the terminal is gone if this fails
+}
+
+// Read is there for io.Reader; the shell's reader uses ReadByte.
+func (t *terminal) Read(b []byte) (int, error) {
+	if len(b) == 0 {
+		return 0, nil
+	}
+	c, err := t.ReadByte()
+	if err != nil {
+		return 0, err
+	}
+	b[0] = c
+	return 1, nil
+}
+
+// ReadByte prompts when a new line is due.
+func (t *terminal) ReadByte() (byte, error) {
+	if t.line == "" {
+		prompt := "floe> "
+		if t.pending() {
+			prompt = "...> "
+		}
+		line, err := t.state.Prompt(prompt)
+		if err != nil {
+			return 0, err
+		}
+		if strings.TrimSpace(line) != "" {
+			t.state.AppendHistory(line)
+		}
+		t.line = line + "\n"
+	}
+	c := t.line[0]
+	t.line = t.line[1:]
+	return c, nil
+}
+
+// complete offers commands for the first word and topics for later ones.
+func (t *terminal) complete(line string, pos int) (head string, completions []string, tail string) {
+	start := strings.LastIndexAny(line[:pos], " ;\t") + 1
+	head, word, tail := line[:start], line[start:pos], line[pos:]
+	before := strings.Fields(line[strings.LastIndex(line[:start], ";")+1 : start])
+	var offers []string
+	if len(before) == 0 {
+		for _, c := range t.shell.order {
+			offers = append(offers, c.name+" ")
+		}
+	} else if c := t.shell.commands[before[0]]; c != nil && c.topic != nil && c.topic(len(before)-1) {
+		for _, name := range t.shell.session.topicNames(t.ctx) {
+			offers = append(offers, script.QuoteTopic(name)+" ")
+		}
+	}
+	return head, slices.DeleteFunc(offers, func(o string) bool { return !strings.HasPrefix(o, word) }), tail
+}

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"sync"
+
+	"floe/cluster"
+	"floe/topics"
+	"floe/transport/delivery"
+	"floe/transport/federation"
+	"floe/transport/ice"
+	"floe/transport/ice/client"
+	"floe/transport/ice/proto"
+	"floe/transport/ice/server"
+	"floe/transport/wire"
+)
+
+// makeDelivery makes the hub and the client that sends for it.
+func (n *node) makeDelivery() error {
+	o := n.options
+	locator, err := locatorProxy(o)
+	if err != nil {
+		return err
+	}
+	trust, err := clientTLS(o)
+	if err != nil {
+		return err
+	}
+	n.sender = client.New(client.Config{
+		Log: n.log.Named("delivery"), TLS: trust, Locator: locator, Clusters: farTopics{n.federation},
+		Origin:      n.cluster.ID(),
+		SendTimeout: o.duration("send-timeout"), FlushInterval: o.duration("flush-interval"),
+		MessageSizeMax: o.size("message-size-max"),
+	})
+	n.hub = delivery.New(delivery.Config{
+		Group: n.cluster, Opener: n.sender, Confirm: n.confirm, Log: n.log.Named("delivery"),
+		Queue:    queueLimits(o.number("queue-events"), o.size("queue-bytes"), o.text("queue-policy")),
+		Interval: o.duration("discard-interval"),
+	})
+	n.cluster.Handle(reachMethod, func(ctx context.Context, _ string, proxy []byte) ([]byte, error) {
+		return json.Marshal(n.sender.Probe(ctx, proxy))
+	})
+	return nil
+}
+
+func queueLimits(events, bytes int, policy string) delivery.Limits {
+	l := delivery.Limits{Events: events, Bytes: bytes, Policy: delivery.DropOldest}
+	if policy == "remove-subscriber" {
+		l.Policy = delivery.RemoveSubscriber
+	}
+	return l
+}
+
+// makeIce makes the Ice face.
+func (n *node) makeIce() error {
+	o := n.options
+	adapter, err := adapterOf(o)
+	if err != nil {
+		return err
+	}
+	n.face, err = ice.New(ice.Config{
+		Node: n.cluster.ID(), Group: n.cluster, Hub: hubFace{n.hub}, Endpoints: n.sockets.published["ice"],
+		Caller: n.sender, Dedupe: dedupe{client.NewDedupe(0)}, Adapter: adapter,
+		Server: server.Config{MessageSizeMax: o.size("message-size-max")},
+		Log:    n.log.Named("ice"),
+	})
+	return err
+}
+
+func locatorProxy(o *options) (proto.Proxy, error) {
+	if o.text("ice-locator") == "" {
+		return proto.Proxy{}, nil
+	}
+	return proto.ParseProxy(o.text("ice-locator"))
+}
+
+func adapterOf(o *options) (ice.Adapter, error) {
+	locator, err := locatorProxy(o)
+	if o.text("ice-adapter-id") == "" || err != nil {
+		return ice.Adapter{}, err
+	}
+	id, group, _ := strings.Cut(o.text("ice-adapter-id"), "/")
+	return ice.Adapter{ID: id, ReplicaGroup: group, Locator: locator}, nil
+}
+
+// clientTLS is how subscribers over ssl are spoken to; nil: not at all.
+func clientTLS(o *options) (*tls.Config, error) {
+	if o.text("tls-ca") == "" {
+		return nil, nil
+	}
+	b, err := os.ReadFile(o.text("tls-ca"))
+	if err != nil {
+		return nil, fmt.Errorf("--tls-ca: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(b) {
+		return nil, fmt.Errorf("--tls-ca %s: no certificate in it", o.text("tls-ca"))
+	}
+	config := &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	if o.text("tls-cert") != "" {
+		cert, err := tls.LoadX509KeyPair(o.text("tls-cert"), o.text("tls-key"))
+		if err != nil {
+			return nil, fmt.Errorf("--tls-cert, --tls-key: %w", err)
+		}
+		config.Certificates = []tls.Certificate{cert}
+	}
+	return config, nil
+}
+
+// reachMethod asks another node whether it can reach what a proxy names.
+const reachMethod = "delivery.reach"
+
+// confirm asks the other voters, one after the other, until one answers.
+func (n *node) confirm(ctx context.Context, proxy []byte) (reachable, asked bool) {
+	for _, s := range n.cluster.View().Servers {
+		if !s.Voter || s.ID == n.cluster.ID() {
+			continue
+		}
+		answer, err := n.cluster.Call(ctx, s.ID, reachMethod, proxy)
+		if err == nil && json.Unmarshal(answer, &reachable) == nil {
+			return reachable, true
+		}
+	}
+	return false, false
+}
+
+// hubFace gives the hub's topics as the Ice face declares them.
+type hubFace struct{ *delivery.Hub }
+
+// Topic returns the topic of that name, nil if there is none.
+func (h hubFace) Topic(name string) ice.Topic {
+	if t := h.Hub.Topic(name); t != nil {
+		return t
+	}
+	return nil
+}
+
+// dedupe recognises repeated forwards. The origin names link and process, so
+// the topic adds nothing.
+type dedupe struct{ *client.Dedupe }
+
+// First tells whether this is the first with that origin and number.
+func (d dedupe) First(_ topics.ID, origin string, seq uint64) bool { return !d.Seen(origin, seq) }
+
+// farTopics finds the link proxies of topics of other floe clusters.
+type farTopics struct{ *federation.Federation }
+
+// LinkProxy asks the other cluster.
+func (f farTopics) LinkProxy(ctx context.Context, clusterID string, id topics.ID) (proto.Proxy, error) {
+	b, err := f.Federation.LinkProxy(ctx, clusterID, id)
+	if errors.Is(err, federation.ErrNoTopic) {
+		return proto.Proxy{}, fmt.Errorf("%w: %w", client.ErrGone, err)
+	}
+	if err != nil {
+		return proto.Proxy{}, err
+	}
+	d := proto.NewDecoder(b, proto.Encoding11)
+	p := d.Proxy()
+	return p, d.Err()
+}
+
+// linkProxy is the proxy that takes events for one of our topics: its link
+// object on every node.
+func (n *node) linkProxy(t *topics.Topic) []byte {
+	v := n.cluster.View()
+	p := proto.NewProxy(proto.Identity{Name: t.Name + ".link", Category: v.Graph.Instance()})
+	for _, m := range v.Members {
+		for _, text := range m.Addresses["ice"] {
+			endpoints, err := proto.ParseEndpoints(text)
+			if err != nil {
+				continue // of a newer program
+			}
+			for _, e := range endpoints {
+				if e.Type != proto.EndpointUDP {
+					p.Endpoints = append(p.Endpoints, e)
+				}
+			}
+		}
+	}
+	return proto.AppendProxy(nil, &p, proto.Encoding11)
+}
+
+// groupWithAsk lets federation ask nodes of other clusters.
+type groupWithAsk struct {
+	*cluster.Node
+	client *wire.Client
+}
+
+// Ask calls a peer address.
+func (g groupWithAsk) Ask(ctx context.Context, addr, method string, body []byte) ([]byte, error) {
+	return g.client.Call(ctx, addr, method, body)
+}
+
+// peerServer shares the peer port's calls: what has a handler here is
+// answered by it, also for nodes of other clusters; all else is the cluster's.
+type peerServer struct {
+	port *wire.Port
+	mu   sync.RWMutex
+	own  map[string]func(ctx context.Context, from string, body []byte) ([]byte, error)
+}
+
+func newPeerServer(port *wire.Port) *peerServer {
+	return &peerServer{port: port, own: map[string]func(context.Context, string, []byte) ([]byte, error){}}
+}
+
+func (p *peerServer) handle(method string, answer func(ctx context.Context, from string, body []byte) ([]byte, error)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.own[method] = answer
+}
+
+// Serve gives calls to their handlers from now on.
+func (p *peerServer) Serve(rest func(ctx context.Context, from net.Addr, method string, body []byte) ([]byte, error)) {
+	p.port.Serve(func(ctx context.Context, from net.Addr, method string, body []byte) ([]byte, error) {
+		p.mu.RLock()
+		answer := p.own[method]
+		p.mu.RUnlock()
+		if answer != nil {
+			return answer(ctx, from.String(), body)
+		}
+		return rest(ctx, from, method, body)
+	})
+}
+
+// eventStream is the name of the streams of native events.
+const eventStream = "native.events"
+
+// hello says who opens a stream.
+type hello struct {
+	Node    string `json:"node"`
+	Cluster string `json:"cluster"`
+}
+
+func helloBytes(node, clusterID string) []byte {
+	b, err := json.Marshal(hello{node, clusterID})
+	if err != nil {
+		return nil // never: two strings
+	}
+	return b
+}
+
+// serveStream takes the streams other nodes open.
+func (n *node) serveStream(ctx context.Context, s *wire.Stream) {
+	var h hello
+	err := json.Unmarshal(s.Hello(), &h)
+	switch {
+	case err != nil || s.Name() != eventStream:
+		err = fmt.Errorf("no streams of name %q here", s.Name())
+	case h.Cluster != n.cluster.View().ClusterID:
+		err = fmt.Errorf("this is cluster %s, not %s", n.cluster.View().ClusterID, h.Cluster)
+	default:
+		err = n.native.Serve(ctx, h.Node, s)
+	}
+	n.log.Debug("event stream ended", "node", h.Node, "error", err)
+	_ = s.CloseWithError(err) // the stream is over either way
+}

@@ -1,0 +1,103 @@
+package http
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"floe/transport/http/api"
+)
+
+// heartbeat is how often a quiet event stream sends an empty line, so that
+// both ends notice when the other is gone.
+const heartbeat = 2 * time.Second
+
+func (s *Server) publish(ctx context.Context, r *http.Request) (any, error) {
+	var ask api.Publish
+	if err := decode(r, bulkLimit, &ask); err != nil {
+		return nil, err
+	}
+	if s.config.Events == nil {
+		return nil, refuse(api.NotBuilt, "this node carries no events")
+	}
+	if err := s.config.Events.Publish(ctx, ask); err != nil {
+		return nil, err
+	}
+	return api.Done{Message: "published"}, nil
+}
+
+// subscribe answers with a stream of lines, each an api.Event.
+func (s *Server) subscribe(w http.ResponseWriter, r *http.Request) {
+	names := r.URL.Query()["topic"]
+	if len(names) == 0 {
+		fail(w, refuse(api.BadRequest, `the parameter "topic" is missing`))
+		return
+	}
+	if s.config.Events == nil {
+		fail(w, refuse(api.NotBuilt, "this node carries no events"))
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), patience(r))
+	stream, err := s.config.Events.Subscribe(ctx, names)
+	cancel()
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	defer stream.Close()
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	lines := &lineWriter{enc: json.NewEncoder(w), control: http.NewResponseController(w)}
+	s.copyLines(r.Context(), lines, stream)
+}
+
+// copyLines writes lines until the client, the stream or the server ends.
+func (s *Server) copyLines(ctx context.Context, lines *lineWriter, stream Stream) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.streams, cancel)()
+	if lines.write(api.Event{Subscribed: true}) != nil {
+		return
+	}
+	for {
+		ev, err := nextLine(ctx, stream)
+		if s.streams.Err() != nil {
+			err = refuse(api.NotReady, "this node stops")
+		}
+		if err != nil {
+			_ = lines.write(api.Event{Error: wireError(err)}) // the last line; the client may be gone
+			return
+		}
+		if lines.write(ev) != nil {
+			return
+		}
+	}
+}
+
+// nextLine returns the next line of the stream, or an empty one after a
+// quiet while.
+func nextLine(ctx context.Context, stream Stream) (api.Event, error) {
+	quiet, cancel := context.WithTimeout(ctx, heartbeat)
+	defer cancel()
+	ev, err := stream.Next(quiet)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return api.Event{}, nil
+	}
+	return ev, err
+}
+
+type lineWriter struct {
+	enc     *json.Encoder
+	control *http.ResponseController
+}
+
+// write sends one line at once; a client that takes nothing for bodyTimeout
+// loses its connection.
+func (l *lineWriter) write(ev api.Event) error {
+	_ = l.control.SetWriteDeadline(time.Now().Add(bodyTimeout)) // httptest's recorder has none
+	if err := l.enc.Encode(ev); err != nil {
+		return err
+	}
+	return l.control.Flush()
+}

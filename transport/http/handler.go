@@ -1,0 +1,183 @@
+package http
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"floe/fsm"
+	"floe/transport/http/api"
+)
+
+const (
+	// defaultTimeout bounds a call that names no timeout of its own,
+	// longestTimeout one that does.
+	defaultTimeout = 5 * time.Second
+	longestTimeout = 10 * time.Minute
+	// margin is how much earlier than its caller the server gives up.
+	margin = 100 * time.Millisecond
+
+	// bodyLimit and bulkLimit bound a request's body, in bytes.
+	bodyLimit = 1 << 20
+	bulkLimit = 32 << 20
+)
+
+// call answers one request with a value to be sent as JSON.
+type call func(ctx context.Context, r *http.Request) (any, error)
+
+// Handler returns the whole API as one handler.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	s.routes(mux)
+	guard := http.NewCrossOriginProtection() // a web page elsewhere must not operate this node
+	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fail(w, refuse(api.Forbidden, "refused: the request comes from a web page of another origin"))
+	}))
+	return guard.Handler(mux)
+}
+
+// routes is the list of all calls.
+func (s *Server) routes(mux *http.ServeMux) {
+	for pattern, c := range map[string]call{
+		"GET /v1/topics":         s.listTopics,
+		"POST /v1/topics":        s.createTopic,
+		"DELETE /v1/topics":      s.destroyTopic,
+		"GET /v1/links":          s.listLinks,
+		"POST /v1/links":         s.link,
+		"DELETE /v1/links":       s.unlink,
+		"GET /v1/subscribers":    s.listSubscribers,
+		"DELETE /v1/subscribers": s.unsubscribe,
+		"GET /v1/graph":          s.graph,
+		"POST /v1/apply":         s.apply,
+		"GET /v1/clusters":       s.listClusters,
+		"POST /v1/clusters":      s.addCluster,
+		"DELETE /v1/clusters":    s.removeCluster,
+		"GET /v1/members":        s.members,
+		"GET /v1/status":         s.status,
+		"POST /v1/join":          s.join,
+		"POST /v1/leave":         s.leave,
+		"POST /v1/remove":        s.remove,
+		"POST /v1/transfer":      s.transfer,
+		"POST /v1/drain":         s.drain,
+		"POST /v1/events":        s.publish,
+		"GET /v1/settings":       s.listSettings,
+		"POST /v1/settings":      s.changeSetting,
+	} {
+		mux.Handle(pattern, s.answer(c))
+	}
+	mux.HandleFunc("GET /v1/events", s.subscribe)
+	mux.HandleFunc("GET /healthz", s.healthz)
+	mux.HandleFunc("GET /readyz", s.readyz)
+	mux.HandleFunc("GET /metrics", s.metrics)
+	mux.HandleFunc("/", s.nowhere)
+}
+
+// answer makes a call an HTTP handler.
+func (s *Server) answer(c call) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), patience(r))
+		defer cancel()
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(patience(r) + bodyTimeout)) // httptest's recorder has none
+		if stale(r) {
+			s.describeCopy(w)
+		}
+		v, err := c(ctx, r)
+		if err != nil {
+			fail(w, err)
+			return
+		}
+		send(w, http.StatusOK, v)
+	})
+}
+
+// patience is how long the server works on a request.
+func patience(r *http.Request) time.Duration {
+	ms, err := strconv.ParseInt(r.Header.Get("Floe-Timeout"), 10, 32)
+	if err != nil || ms <= 0 {
+		return defaultTimeout
+	}
+	d := min(time.Duration(ms)*time.Millisecond, longestTimeout)
+	return max(d-margin, d/2)
+}
+
+func stale(r *http.Request) bool {
+	yes, err := strconv.ParseBool(cmp.Or(r.URL.Query().Get("stale"), "0"))
+	return err == nil && yes
+}
+
+// describeCopy says in headers how good this node's own copy is.
+func (s *Server) describeCopy(w http.ResponseWriter) {
+	w.Header().Set("Floe-Node", s.config.Nodes.ID())
+	w.Header().Set("Floe-Index", strconv.FormatUint(s.config.Group.View().Index, 10))
+	age := -1.0
+	if a := s.config.Nodes.ContactAge(); a >= 0 {
+		age = a.Seconds()
+	}
+	w.Header().Set("Floe-Age", strconv.FormatFloat(age, 'f', 3, 64))
+}
+
+// view returns the state a read shows.
+func (s *Server) view(ctx context.Context, r *http.Request) (*fsm.View, error) {
+	if stale(r) {
+		return s.config.Group.View(), nil
+	}
+	return s.config.Group.Read(ctx)
+}
+
+// propose makes one change.
+func (s *Server) propose(ctx context.Context, r *http.Request, op fsm.Op) (fsm.Result, error) {
+	return s.config.Group.Propose(ctx, op, "http "+r.RemoteAddr)
+}
+
+// decode reads a request's body, which is one JSON value with known fields.
+func decode(r *http.Request, limit int64, into any) error {
+	d := json.NewDecoder(http.MaxBytesReader(nil, r.Body, limit))
+	d.DisallowUnknownFields()
+	err := d.Decode(into)
+	if err == nil {
+		if _, err = d.Token(); errors.Is(err, io.EOF) {
+			return nil
+		}
+		err = errors.New("more than one value")
+	}
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return refuse(api.TooLarge, fmt.Sprintf("the request's body is over the limit of %d bytes", limit))
+	}
+	return refuse(api.BadRequest, "the request's body is not the JSON this call takes: "+err.Error())
+}
+
+// param returns a query parameter that has to be there, though it may be empty.
+func param(r *http.Request, name string) (string, error) {
+	q := r.URL.Query()
+	if !q.Has(name) {
+		return "", refuse(api.BadRequest, fmt.Sprintf("the parameter %q is missing", name))
+	}
+	return q.Get(name), nil
+}
+
+func send(w http.ResponseWriter, status int, v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		status, b = http.StatusInternalServerError, []byte(`{"error":{"kind":"internal","message":"the answer can't be encoded"}}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(b, '\n')) // the client is gone if this fails
+}
+
+func fail(w http.ResponseWriter, err error) {
+	e := wireError(err)
+	send(w, e.Kind.Status(), api.ErrorBody{Error: e})
+}
+
+// nowhere answers for paths and methods that are none of the API.
+func (s *Server) nowhere(w http.ResponseWriter, r *http.Request) {
+	fail(w, refuse(api.NotFound, fmt.Sprintf("no call %s %s", r.Method, r.URL.Path)))
+}

@@ -1,0 +1,155 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"floe/fsm"
+	"floe/topics"
+	"floe/transport/http/api"
+)
+
+// Limits of the listener.
+const (
+	// maxHeader is the most a request's header may have, in bytes.
+	maxHeader = 64 << 10
+	// headerTimeout bounds the reading of a request's header.
+	headerTimeout = 5 * time.Second
+	// bodyTimeout bounds the reading of a request and the writing of an answer.
+	bodyTimeout = 60 * time.Second
+	// idleTimeout is how long a connection without requests stays open.
+	idleTimeout = 2 * time.Minute
+)
+
+// Group is the replicated state as this face needs it.
+type Group interface {
+	View() *fsm.View
+	Propose(ctx context.Context, op fsm.Op, from string) (fsm.Result, error)
+	Read(ctx context.Context) (*fsm.View, error)
+}
+
+// Nodes is membership as this face needs it. Members, Status, Ready and
+// ContactAge answer at once and without a leader.
+type Nodes interface {
+	ID() string
+	Members(ctx context.Context) []api.Member
+	Status(ctx context.Context) api.Status
+	// Ready is nil once caught up with a leader, else it says why not.
+	Ready() error
+	// ContactAge is how long ago the leader was heard; 0 on the leader,
+	// negative where it never was.
+	ContactAge() time.Duration
+	Join(ctx context.Context, addresses []string) error
+	Leave(ctx context.Context) error
+	Remove(ctx context.Context, id string, force bool) error
+	Transfer(ctx context.Context, id string) error
+	Drain(ctx context.Context, undo bool) error
+}
+
+// Events publishes and subscribes natively. Errors: *api.Error, or those of Group.
+type Events interface {
+	Publish(ctx context.Context, p api.Publish) error
+	// Subscribe returns once events published anywhere in the cluster
+	// reach the stream, or after a short while where a node does not answer.
+	Subscribe(ctx context.Context, topics []string) (Stream, error)
+}
+
+// Stream is one native subscription.
+type Stream interface {
+	// Next returns the next line, or ctx's error. The lines of one call are
+	// the caller's.
+	Next(ctx context.Context) (api.Event, error)
+	Close()
+}
+
+// Clusters finds out about other floe clusters; *federation.Federation does.
+type Clusters interface {
+	// Discover asks peer addresses which cluster lives there.
+	Discover(ctx context.Context, name string, addresses []string) (fsm.Peer, error)
+	// Topic finds the link target for a topic of a cluster known by name.
+	Topic(ctx context.Context, cluster, topic string) (topics.Remote, error)
+}
+
+// Settings are the values that can be changed while the node runs.
+type Settings interface {
+	List() []api.Setting
+	// Set changes one; the error says which values it takes.
+	Set(s api.Setting) error
+}
+
+// Config says what a [Server] serves. Group and Nodes are needed; a nil
+// Events, Clusters or Settings refuses its calls.
+type Config struct {
+	Group    Group
+	Nodes    Nodes
+	Events   Events
+	Clusters Clusters
+	Settings Settings
+	// Gather adds the node's figures to a scrape; may be nil.
+	Gather func(*Metrics)
+	// Log gets what an operator should know; nil: silence.
+	Log hclog.Logger
+}
+
+// Server is the HTTP face of one node.
+type Server struct {
+	config  Config
+	log     hclog.Logger
+	server  *http.Server
+	streams context.Context // ends when event streams have to
+	stop    context.CancelFunc
+}
+
+// New returns a server; the caller calls Serve and Shutdown.
+func New(config Config) *Server {
+	s := &Server{config: config, log: config.Log}
+	if s.log == nil {
+		s.log = hclog.NewNullLogger()
+	}
+	s.streams, s.stop = context.WithCancel(context.Background())
+	s.server = &http.Server{
+		Handler:           s.Handler(),
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       bodyTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          log.New(logLines{s.log}, "", 0),
+	}
+	return s
+}
+
+// Serve serves a listener until Shutdown, and then returns nil.
+func (s *Server) Serve(l net.Listener) error {
+	if err := s.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("http listener %s: %w", l.Addr(), err)
+	}
+	return nil
+}
+
+// Shutdown ends event streams, lets running calls end until ctx does, and
+// then closes their connections.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.stop()
+	err := s.server.Shutdown(ctx)
+	if err != nil {
+		_ = s.server.Close() // err is the one to tell
+		return fmt.Errorf("http: calls were still running: %w", err)
+	}
+	return nil
+}
+
+// logLines writes what net/http wants to say as debug lines: it is about
+// single connections.
+type logLines struct{ log hclog.Logger }
+
+func (l logLines) Write(b []byte) (int, error) {
+	l.log.Debug("http", "message", string(b[:max(0, len(b)-1)]))
+	return len(b), nil
+}
