@@ -79,7 +79,7 @@ func (f *Face) register(ctx context.Context) error {
 // isRegistered asks the locator for our adapter.
 func (f *Face) isRegistered(ctx context.Context) bool {
 	params := encapsulate(func(dst []byte) []byte { return proto.AppendString(dst, f.config.Adapter.ID) })
-	found, err := f.callForProxy(ctx, f.config.Adapter.Locator, "findAdapterById", params)
+	found, err := f.callForProxy(ctx, &f.config.Adapter.Locator, "findAdapterById", params)
 	return err == nil && slices.EqualFunc(found.Endpoints, f.own, sameEndpoint)
 }
 
@@ -100,10 +100,7 @@ func (f *Face) withdraw() {
 // setDirectProxy gives the registry the adapter's proxy, null to withdraw it.
 func (f *Face) setDirectProxy(ctx context.Context, p *proto.Proxy) error {
 	a := f.config.Adapter
-	if f.config.Caller == nil {
-		return errors.New("this node calls no other Ice servers")
-	}
-	registry, err := f.callForProxy(ctx, a.Locator, "getRegistry", nil)
+	registry, err := f.callForProxy(ctx, &a.Locator, "getRegistry", nil)
 	if err != nil {
 		return err
 	}
@@ -121,28 +118,15 @@ func (f *Face) setDirectProxy(ctx context.Context, p *proto.Proxy) error {
 		}
 		return proto.AppendProxy(dst, p, proto.Encoding11)
 	})
-	_, err = f.config.Caller.Call(ctx, registry, operation, proto.ModeIdempotent, nil, params)
+	_, err = f.call(ctx, &registry, operation, proto.ModeIdempotent, params)
 	return err
 }
 
-// callForProxy calls an operation that returns a proxy.
-func (f *Face) callForProxy(ctx context.Context, target proto.Proxy, operation string, params []byte) (proto.Proxy, error) {
-	if f.config.Caller == nil {
-		return proto.Proxy{}, errors.New("this node calls no other Ice servers")
-	}
-	result, err := f.config.Caller.Call(ctx, target, operation, proto.ModeNonmutating, nil, params)
+// callForProxy calls a query of the locator.
+func (f *Face) callForProxy(ctx context.Context, target *proto.Proxy, operation string, params []byte) (proto.Proxy, error) {
+	result, err := f.call(ctx, target, operation, proto.ModeNonmutating, params)
 	if err != nil {
 		return proto.Proxy{}, err
 	}
-	d, err := proto.OpenEncapsulation(result)
-	if err != nil {
-		return proto.Proxy{}, err
-	}
-	p := d.Proxy()
-	return p, d.Finish()
-}
-
-func encapsulate(appendTo func([]byte) []byte) []byte {
-	dst, start := proto.BeginEncapsulation(nil, proto.Encoding11)
-	return proto.EndEncapsulation(appendTo(dst), start)
+	return proxyIn(result)
 }

@@ -7,13 +7,13 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"floe/fsm"
 	"floe/topics"
+	"floe/transport/ice/client"
 	"floe/transport/ice/proto"
 	"floe/transport/ice/server"
 )
@@ -292,13 +292,15 @@ func linkParams(p proto.Proxy, cost int32) func([]byte) []byte {
 
 // answering is a Caller that answers every call alike.
 type answering struct {
-	result []byte
-	err    error
+	reply proto.Reply
+	err   error
 }
 
-func (a answering) Call(context.Context, proto.Proxy, string, byte, proto.Context, []byte) ([]byte, error) {
-	return a.result, a.err
+func (a answering) Call(context.Context, *proto.Proxy, string, byte, proto.Context, []byte) (proto.Reply, error) {
+	return a.reply, a.err
 }
+
+func result(encaps []byte) answering { return answering{reply: proto.Reply{Encaps: encaps}} }
 
 func proxyResult(p proto.Proxy) []byte {
 	return encapsulate(func(dst []byte) []byte { return proto.AppendProxy(dst, &p, proto.Encoding11) })
@@ -315,14 +317,14 @@ func TestLinkElsewhere(t *testing.T) {
 		status proto.Status
 		links  int
 	}{
-		{"foreign", answering{result: proxyResult(link)}, obj("Foreign", "topic.b"), proto.StatusOK, 1},
-		{"foreign, our instance name", answering{result: proxyResult(proto.NewProxy(obj("IceStorm", "b.link"), far))}, obj("IceStorm", "topic.b"), proto.StatusOK, 1},
-		{"null link proxy", answering{result: proxyResult(proto.Proxy{})}, obj("Foreign", "topic.b"), proto.StatusUnknownException, 0},
-		{"no result", answering{result: encapsulate(func(b []byte) []byte { return b })}, obj("Foreign", "topic.b"), proto.StatusUnknownLocalException, 0},
+		{"foreign", result(proxyResult(link)), obj("Foreign", "topic.b"), proto.StatusOK, 1},
+		{"foreign, our instance name", result(proxyResult(proto.NewProxy(obj("IceStorm", "b.link"), far))), obj("IceStorm", "topic.b"), proto.StatusOK, 1},
+		{"null link proxy", result(proxyResult(proto.Proxy{})), obj("Foreign", "topic.b"), proto.StatusUnknownException, 0},
+		{"no result", result(encapsulate(func(b []byte) []byte { return b })), obj("Foreign", "topic.b"), proto.StatusUnknownLocalException, 0},
 		{"unreachable", answering{err: errors.New("connection refused")}, obj("Foreign", "topic.b"), proto.StatusUnknownLocalException, 0},
-		{"missing", answering{err: &proto.NotExistError{Status: proto.StatusObjectNotExist}}, obj("Foreign", "topic.b"), proto.StatusObjectNotExist, 0},
-		{"no topic", answering{err: &proto.NotExistError{Status: proto.StatusOperationNotExist}}, obj("Foreign", "x"), proto.StatusOperationNotExist, 0},
-		{"no caller", nil, obj("Foreign", "topic.b"), proto.StatusUnknownException, 0},
+		{"missing", answering{reply: proto.Reply{Status: proto.StatusObjectNotExist}}, obj("Foreign", "topic.b"), proto.StatusObjectNotExist, 0},
+		{"no topic", answering{reply: proto.Reply{Status: proto.StatusOperationNotExist}}, obj("Foreign", "x"), proto.StatusOperationNotExist, 0},
+		{"no caller", nil, obj("Foreign", "topic.b"), proto.StatusUnknownLocalException, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := startFace(t, newGroup(t, "IceStorm", makeTopics("a", "b")...), func(config *Config) { config.Caller = c.caller })
@@ -385,27 +387,13 @@ func TestLinkInside(t *testing.T) {
 	}
 }
 
-type seen struct {
-	mu  sync.Mutex
-	all map[string]bool
-}
-
-func (s *seen) First(topic topics.ID, origin string, seq uint64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	key := fmt.Sprint(topic, origin, seq)
-	first := !s.all[key]
-	s.all[key] = true
-	return first
-}
-
 func TestRepeatedForwardIsDroppedOnce(t *testing.T) {
-	f := startFace(t, newGroup(t, "IceStorm", makeTopics("a")...), func(c *Config) { c.Dedupe = &seen{all: map[string]bool{}} })
+	f := startFace(t, newGroup(t, "IceStorm", makeTopics("a")...), func(c *Config) { c.Dedupe = client.NewDedupe(0) })
 	c := f.dial(t)
 	target := proto.AppendTarget(nil, obj("IceStorm", "a.link"), "")
 	events := []proto.Event{{Operation: []byte("one")}, {Operation: []byte("two")}}
 	for _, seq := range []string{"1", "1", "2"} {
-		c.send(proto.AppendForward(nil, 7, target, proto.NewContext(map[string]string{OriginKey: "o", SeqKey: seq}), events))
+		c.send(proto.AppendForward(nil, 7, target, proto.NewContext(map[string]string{"floe.origin": "o", "floe.seq": seq}), events))
 		if b, err := c.message(); err != nil || b[18] != 0 {
 			t.Fatalf("% x, %v", b, err)
 		}

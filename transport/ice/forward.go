@@ -2,17 +2,9 @@ package ice
 
 import (
 	"context"
-	"strconv"
 
 	"floe/transport/ice/proto"
 	"floe/transport/ice/server"
-)
-
-// Keys of the request context that floe clusters send with forward, so that
-// one repeated after a lost connection is recognised. IceStorm ignores them.
-const (
-	OriginKey = "floe.origin"
-	SeqKey    = "floe.seq" // decimal, from 1
 )
 
 // linkObject takes the events that links of other servers lead here.
@@ -65,13 +57,9 @@ func (l *linkObject) deliver(tail []byte) error {
 	return nil
 }
 
-// first is false for what was delivered before.
+// first is false for what was delivered before: another floe cluster repeats
+// a forward whose answer it did not hear.
 func (l *linkObject) first(c *server.Call) bool {
-	origin, known := c.Context.Lookup(OriginKey)
-	number, _ := c.Context.Lookup(SeqKey)
-	seq, err := strconv.ParseUint(string(number), 10, 64)
-	if !known || err != nil || l.face.config.Dedupe == nil {
-		return true
-	}
-	return l.face.config.Dedupe.First(l.topic.ID(), string(origin), seq)
+	d := l.face.config.Dedupe
+	return d == nil || !d.Repeated(c.Context)
 }

@@ -45,21 +45,30 @@ type Topic interface {
 	PublishTo(id topics.Identity, ev *delivery.Event) bool
 }
 
-// Caller calls objects of other Ice servers.
+// Caller calls objects of other Ice servers, as a *client.Client does.
 type Caller interface {
-	// Call calls an operation and returns the result's encapsulation. context
-	// and params (a whole encapsulation) may be nil. What the other side
-	// answers beyond status 0 comes as *proto.UserException,
-	// *proto.NotExistError or *proto.UnknownError; any other error means that
-	// it was not reached.
-	Call(ctx context.Context, target proto.Proxy, operation string, mode byte, context proto.Context, params []byte) ([]byte, error)
+	// Call makes one twoway call and returns the answer, whatever its status.
+	// requestContext and params (a whole encapsulation) may be nil.
+	Call(ctx context.Context, target *proto.Proxy, operation string, mode byte, requestContext proto.Context, params []byte) (proto.Reply, error)
 }
 
 // Dedupe recognises a forward that another floe cluster repeats because it
-// did not hear the answer to the first.
+// did not hear the answer to the first, as a *client.Dedupe does.
 type Dedupe interface {
-	// First tells whether this is the first with that origin and sequence
-	// number; a repeat is answered but not delivered again. topic is the
-	// topic it is for.
-	First(topic topics.ID, origin string, seq uint64) bool
+	// Repeated tells whether a forward with that request context came
+	// before, and remembers it.
+	Repeated(requestContext proto.Context) bool
+}
+
+// FromHub makes a Hub of the delivery engine.
+func FromHub(h *delivery.Hub) Hub { return engine{h} }
+
+type engine struct{ *delivery.Hub }
+
+// Topic returns the engine's topic, nil if there is none.
+func (e engine) Topic(name string) Topic {
+	if t := e.Hub.Topic(name); t != nil {
+		return t
+	}
+	return nil
 }

@@ -65,21 +65,21 @@ func startFace(t testing.TB, g *fakeGroup, change func(*Config)) *testFace {
 	return &testFace{Face: f, group: g, hub: hub, addr: l.Addr().String(), udp: p.LocalAddr().String()}
 }
 
-// client is a hand-made Ice client.
-type client struct {
+// peer is a hand-made Ice client.
+type peer struct {
 	t    testing.TB
 	conn net.Conn
 	last int32
 }
 
-func (f *testFace) dial(t testing.TB) *client {
+func (f *testFace) dial(t testing.TB) *peer {
 	t.Helper()
 	conn, err := net.Dial("tcp", f.addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	c := &client{t: t, conn: conn}
+	c := &peer{t: t, conn: conn}
 	if b, err := c.message(); err != nil || proto.MessageType(b[8]) != proto.MessageValidateConnection {
 		t.Fatalf("first message: % x, %v", b, err)
 	}
@@ -87,7 +87,7 @@ func (f *testFace) dial(t testing.TB) *client {
 }
 
 // message reads one whole message.
-func (c *client) message() ([]byte, error) {
+func (c *peer) message() ([]byte, error) {
 	c.conn.SetReadDeadline(time.Now().Add(5 * time.Second))
 	return readMessage(c.conn)
 }
@@ -106,7 +106,7 @@ func readMessage(r io.Reader) ([]byte, error) {
 	return b, err
 }
 
-func (c *client) send(b []byte) {
+func (c *peer) send(b []byte) {
 	c.t.Helper()
 	if _, err := c.conn.Write(b); err != nil {
 		c.t.Fatal(err)
@@ -123,7 +123,7 @@ func request(id int32, target proto.Identity, op string, mode byte, params func(
 }
 
 // call calls an operation and waits for the reply.
-func (c *client) call(target proto.Identity, op string, mode byte, params func([]byte) []byte) proto.Reply {
+func (c *peer) call(target proto.Identity, op string, mode byte, params func([]byte) []byte) proto.Reply {
 	c.t.Helper()
 	c.last++
 	c.send(request(c.last, target, op, mode, params))
@@ -147,7 +147,7 @@ func (c *client) call(target proto.Identity, op string, mode byte, params func([
 }
 
 // result calls and decodes a successful reply.
-func (c *client) result(target proto.Identity, op string, mode byte, params func([]byte) []byte) proto.Decoder {
+func (c *peer) result(target proto.Identity, op string, mode byte, params func([]byte) []byte) proto.Decoder {
 	c.t.Helper()
 	r := c.call(target, op, mode, params)
 	if err := r.Err(); err != nil {
@@ -173,33 +173,29 @@ var manager = obj("IceStorm", "TopicManager")
 // dialer is a Caller that opens a connection for each call.
 type dialer struct{}
 
-func (dialer) Call(ctx context.Context, target proto.Proxy, op string, mode byte, _ proto.Context, params []byte) ([]byte, error) {
+func (dialer) Call(ctx context.Context, target *proto.Proxy, op string, mode byte, _ proto.Context, params []byte) (reply proto.Reply, err error) {
 	if len(target.Endpoints) == 0 {
-		return nil, errors.New("no endpoints")
+		return reply, errors.New("no endpoints")
 	}
 	e := target.Endpoints[0]
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port))))
 	if err != nil {
-		return nil, err
+		return reply, err
 	}
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(5 * time.Second))
 	if _, err := readMessage(conn); err != nil {
-		return nil, err
+		return reply, err
 	}
 	r := proto.Request{ID: 1, Identity: target.Identity, Facet: target.Facet, Operation: []byte(op), Mode: mode, Encaps: params}
 	if _, err := conn.Write(proto.AppendRequest(nil, &r)); err != nil {
-		return nil, err
+		return reply, err
 	}
 	b, err := readMessage(conn)
 	if err != nil {
-		return nil, err
+		return reply, err
 	}
-	var reply proto.Reply
-	if err := proto.ParseReply(b[proto.HeaderSize:], &reply); err != nil {
-		return nil, err
-	}
-	return reply.Encaps, reply.Err()
+	return reply, proto.ParseReply(b[proto.HeaderSize:], &reply)
 }
 
 func makeTopics(names ...string) []fsm.Op {

@@ -107,19 +107,12 @@ func (f *Face) checkLocal(ctx context.Context, target *proto.Proxy) error {
 
 // askLinkProxy calls getLinkProxy on a topic of another server.
 func (f *Face) askLinkProxy(ctx context.Context, target *proto.Proxy) (proto.Proxy, error) {
-	if f.config.Caller == nil {
-		return proto.Proxy{}, errors.New("link: this node calls no other Ice servers")
-	}
-	result, err := f.config.Caller.Call(ctx, *target, getLinkProxy, proto.ModeIdempotent, nil, nil)
+	result, err := f.call(ctx, target, getLinkProxy, proto.ModeIdempotent, nil)
 	if err != nil {
 		return proto.Proxy{}, nestedError(err)
 	}
-	d, err := proto.OpenEncapsulation(result)
+	link, err := proxyIn(result)
 	if err != nil {
-		return proto.Proxy{}, fmt.Errorf("link: answer of %s: %w", target.Identity, err)
-	}
-	link := d.Proxy()
-	if err := d.Finish(); err != nil {
 		return proto.Proxy{}, fmt.Errorf("link: answer of %s: %w", target.Identity, err)
 	}
 	if link.IsNull() {
