@@ -1,0 +1,14 @@
+// Package lab runs the shipped floe binary as a cluster of processes that can
+// be killed, paused and cut from one another.
+//
+// As root each node gets a network namespace of its own on a bridge, and the
+// bridge lives in a further namespace, the hub, so that nothing of the host's
+// network is touched. Addresses are 10.77.LAB.NODE; clients sit in the hub, at
+// 10.77.LAB.254, and stay connected to nodes that are cut from one another.
+// Without root the nodes listen on 127.77.LAB.NODE and can only be killed and
+// paused.
+//
+// A lab is a directory with its state, data and logs. Its number is the run's
+// id and part of every name. Whatever an earlier run left behind is removed
+// before a new one is made.
+package lab

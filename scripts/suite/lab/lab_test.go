@@ -1,0 +1,127 @@
+package lab_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"floe/scripts/suite/lab"
+)
+
+// newLab makes a lab whose nodes do nothing.
+func newLab(t *testing.T, nodes int) *lab.Lab {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "floe")
+	if err := os.WriteFile(binary, []byte("#!/bin/sh\necho \"$@\"\nexec sleep 600\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	l, err := lab.Create(lab.Config{Nodes: nodes, Binary: binary})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Remove(); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(l.Dir()); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is still there: %v", l.Dir(), err)
+		}
+		if left, _ := filepath.Glob("/run/netns/floe-*"); slices.ContainsFunc(left, func(p string) bool { return strings.HasPrefix(p, "/run/netns/floe-"+filepath.Base(l.Dir())+"-") }) {
+			t.Errorf("namespaces are still there: %v", left)
+		}
+	})
+	return l
+}
+
+// Each cut drops what it says and nothing else. Where root is missing the lab
+// says that it can't.
+func TestCuts(t *testing.T) {
+	l := newLab(t, 3)
+	if !l.Namespaces {
+		if err := l.Partition("x", []string{"n1"}, false); !errors.Is(err, lab.ErrNoNetwork) {
+			t.Errorf("partition without root: %v, want %v", err, lab.ErrNoNetwork)
+		}
+		return
+	}
+	check := func(what string, err error, blocked ...string) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		reach, err := l.Probe(150 * time.Millisecond)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for pair, ok := range reach {
+			if !ok {
+				got = append(got, pair)
+			}
+		}
+		slices.Sort(got)
+		if d := cmp.Diff(got, blocked); d != "" {
+			t.Errorf("%s: cut off (-got +want):\n%s", what, d)
+		}
+	}
+	// A connection needs packets both ways, so cutting one cuts both pairs.
+	check("nothing", nil)
+	check("partition", l.Partition("p", []string{"n2"}, false), "n1>n2", "n2>n1", "n2>n3", "n3>n2")
+	check("partition and one way", l.Oneway("o", []string{"n1"}, []string{"n3"}), "n1>n2", "n1>n3", "n2>n1", "n2>n3", "n3>n1", "n3>n2")
+	check("healed the first", l.Heal("p"), "n1>n3", "n3>n1")
+	check("healed all", l.Heal(""))
+	check("apart", l.Partition("p", []string{"n1", "n2", "n3"}, true), "n1>n2", "n1>n3", "n2>n1", "n2>n3", "n3>n1", "n3>n2")
+	check("healed", l.Heal(""))
+}
+
+func TestSignals(t *testing.T) {
+	l := newLab(t, 1)
+	n := l.Nodes[0]
+	if n.Running() {
+		t.Error("runs before it was started")
+	}
+	for range 2 {
+		if err := errors.Join(n.Start(), n.Start(), n.Pause(), n.Resume(), n.Pause()); err != nil {
+			t.Fatal(err)
+		}
+		if !n.Running() {
+			t.Error("does not run")
+		}
+		if err := errors.Join(n.Kill(), n.Kill(), n.Resume(), n.Pause()); err != nil {
+			t.Fatal(err)
+		}
+		if n.Running() {
+			t.Error("runs after SIGKILL")
+		}
+	}
+}
+
+// A lab whose state was read again controls the same nodes; one that stays is
+// left alone by a sweep.
+func TestStateIsKept(t *testing.T) {
+	l := newLab(t, 2)
+	if err := l.Nodes[1].Start(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := lab.Open(l.Number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Nodes[0].Running() || !again.Nodes[1].Running() {
+		t.Error("another state than the first")
+	}
+	if err := lab.Sweep(); err != nil {
+		t.Fatal(err)
+	}
+	if !again.Nodes[1].Running() {
+		t.Error("swept while its owner lives")
+	}
+	if _, err := again.Node("n3"); err == nil {
+		t.Error("there is a third node")
+	}
+}

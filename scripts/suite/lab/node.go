@@ -1,0 +1,128 @@
+package lab
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Ports of every node: floe's defaults.
+const (
+	PeerPort = 7400
+	IcePort  = 10000
+	HTTPPort = 7480
+)
+
+// Node is one node of a lab. It is safe for concurrent use within a process.
+type Node struct {
+	Name   string `json:"name"`
+	Number int    `json:"node"`
+	// Host is the node's IP address.
+	Host    string  `json:"host"`
+	Process process `json:"process"`
+
+	lab *Lab
+	mu  sync.Mutex
+}
+
+func (l *Lab) newNode(number int) *Node {
+	return &Node{Name: fmt.Sprintf("n%d", number), Number: number, Host: l.host(number), lab: l}
+}
+
+func (l *Lab) host(number int) string { return fmt.Sprintf("%s.%d.%d", l.prefix(), l.Number, number) }
+
+// HTTP, Ice and Peer are the node's addresses, host:port.
+func (n *Node) HTTP() string { return fmt.Sprintf("%s:%d", n.Host, HTTPPort) }
+
+// Ice is the address of the Ice listener.
+func (n *Node) Ice() string { return fmt.Sprintf("%s:%d", n.Host, IcePort) }
+
+// Peer is the address of the peer listener.
+func (n *Node) Peer() string { return fmt.Sprintf("%s:%d", n.Host, PeerPort) }
+
+// Log is the file that holds what the node printed, over all its starts.
+func (n *Node) Log() string { return filepath.Join(n.lab.dir, n.Name+".log") }
+
+// Data is the node's data directory.
+func (n *Node) Data() string { return filepath.Join(n.lab.dir, n.Name) }
+
+// arguments are those of floe. The first node starts alone, the others join
+// it; later starts go by what the data directory says.
+func (n *Node) arguments() []string {
+	args := []string{"start", "--data", n.Data(), "--id", n.Name, "--bind", n.Host, "--advertise", n.Host}
+	if n.lab.Namespaces { // beyond loopback floe wants to be told that this is meant
+		args = append(args, "--insecure=peer,http", "--allow-from", n.lab.Network())
+	}
+	if n.Number > 1 {
+		var others []string
+		for _, o := range n.lab.Nodes {
+			if o != n {
+				others = append(others, o.Peer())
+			}
+		}
+		args = append(args, "--join", strings.Join(others, ","))
+	}
+	return args
+}
+
+// Start starts the node, or does nothing where it runs. It does not wait until
+// the node serves.
+func (n *Node) Start() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.Process.alive() {
+		return nil
+	}
+	log, err := os.OpenFile(n.Log(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.Command(n.lab.Binary, n.arguments()...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = n.lab.dir, log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a Ctrl-C is for the harness
+	if n.lab.Owner.PID != 0 {
+		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	}
+	fmt.Fprintf(log, "--- start %s: %s\n", time.Now().Format(time.RFC3339Nano), strings.Join(cmd.Args, " "))
+	if err := n.lab.within(n.Name, cmd.Start); err != nil {
+		return fmt.Errorf("start %s: %w", n.Name, err)
+	}
+	n.Process = find(cmd.Process.Pid)
+	go func() { _ = cmd.Wait() }() // reaps it; how it ended is in its log
+	return n.lab.save()
+}
+
+// Running says whether the node's process is there, paused or not.
+func (n *Node) Running() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.Process.alive()
+}
+
+// Kill ends the node with SIGKILL and waits until it is gone.
+func (n *Node) Kill() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err := n.Process.signal(syscall.SIGKILL); err != nil {
+		return err
+	}
+	return n.Process.await(10 * time.Second)
+}
+
+// Pause stops the node with SIGSTOP; Resume lets it go on.
+func (n *Node) Pause() error { return n.send(syscall.SIGSTOP) }
+
+// Resume lets a paused node go on; others are left alone.
+func (n *Node) Resume() error { return n.send(syscall.SIGCONT) }
+
+func (n *Node) send(s syscall.Signal) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.Process.signal(s)
+}
