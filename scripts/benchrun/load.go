@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+const (
+	// drainLimit is how long a backlog may take to be delivered once the publisher has ended.
+	drainLimit = 60 * time.Second
+	// quietOneway is how long nobody may be at work before a run counts as over.
+	quietOneway = 400 * time.Millisecond
+	// quietBatch is longer than the 1 s for which both services hold a batch back.
+	quietBatch = 1300 * time.Millisecond
+	// pollEvery is how often that is looked at.
+	pollEvery = 100 * time.Millisecond
+)
+
+// place says where a link leads, if there is one between publishers and subscribers.
+type place string
+
+const (
+	noLink     place = ""
+	linkInside place = "link inside" // to a topic of the same server
+	linkSecond place = "link to 2nd" // to a topic of a second server of the same kind
+)
+
+// load is what clients do in one run.
+type load struct {
+	publishers, subscribers int
+	link                    place
+	mode                    string  // oneway, batch, ordered
+	size                    int     // bytes of an event's body
+	rate                    float64 // events per second of all publishers; 0: flat out
+	seconds                 float64
+}
+
+// publisherMode is oneway except where events travel in batches: flat out then means what a connection takes, not
+// how fast answers come back.
+func (l load) publisherMode() string {
+	if l.mode == "batch" {
+		return "batch"
+	}
+	return "oneway"
+}
+
+func (l load) quiet() time.Duration {
+	if l.mode == "batch" || l.link != noLink {
+		return quietBatch
+	}
+	return quietOneway
+}
+
+func (l load) servers() int {
+	if l.link == linkSecond {
+		return 2
+	}
+	return 1
+}
+
+// run puts the load on new servers of a kind.
+func (l load) run(ctx context.Context, b *bench, kind system) (s sample, err error) {
+	f, err := b.launch(ctx, kind, l.servers())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.close()) }()
+	to, topic, err := l.prepare(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	subscribers, err := subscribe(ctx, to, topic, l.mode, l.subscribers)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, subscribers.close()) }()
+	return l.play(ctx, f, subscribers)
+}
+
+// prepare makes the topics, and the link where there is one; it returns where to subscribe.
+func (l load) prepare(ctx context.Context, f *fleet) (*server, string, error) {
+	first, last := f.servers[0], f.servers[len(f.servers)-1]
+	if _, err := admin(ctx, first, "done", patience, "create", "from"); err != nil || l.link == noLink {
+		return first, "from", err
+	}
+	if _, err := admin(ctx, last, "done", patience, "create", "to"); err != nil {
+		return nil, "", err
+	}
+	proxy, err := topicProxy(ctx, last, "to")
+	if err != nil {
+		return nil, "", err
+	}
+	_, err = admin(ctx, first, "done", patience, "link", "from", proxy, "0")
+	return last, "to", err
+}
+
+// play publishes, waits until nothing is under way any more, and takes the figures.
+func (l load) play(ctx context.Context, f *fleet, subscribers audience) (sample, error) {
+	before, err := f.cpu()
+	if err != nil {
+		return nil, err
+	}
+	sent, err := publish(ctx, f.servers[0], "from", l)
+	if err != nil {
+		return nil, err
+	}
+	after, err := l.drain(ctx, f, subscribers)
+	if err != nil {
+		return nil, err
+	}
+	top, err := memoryOf(f.pids(), "VmHWM")
+	if err != nil {
+		return nil, err
+	}
+	got, err := subscribers.summaries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := figures(sent, got, after-before)
+	s[peak] = top
+	return s, nil
+}
+
+// drain waits until servers and subscribers have had nothing to do for a while: nobody can know how many events are
+// still to come, as some may be lost. It returns what the servers had used when they fell quiet. A tick now and then
+// is a server's own housekeeping.
+func (l load) drain(ctx context.Context, f *fleet, subscribers audience) (time.Duration, error) {
+	limit := time.Now().Add(drainLimit)
+	var server, client time.Duration
+	since := time.Now()
+	for {
+		s, errS := f.cpu()
+		c, errC := subscribers.cpu()
+		if err := errors.Join(errS, errC); err != nil {
+			return 0, err
+		}
+		if s-server > 2*tick || c-client > tick {
+			server, client, since = s, c, time.Now()
+		}
+		if time.Since(since) >= l.quiet() {
+			return s, nil
+		}
+		if time.Now().After(limit) {
+			return 0, fmt.Errorf("events still arrive %v after the last was published", drainLimit)
+		}
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-time.After(pollEvery):
+		}
+	}
+}
+
+// figures works out a run's figures: sent events due to each of the subscribers, who got these, at this cost.
+func figures(sent float64, got []received, cpu time.Duration) sample {
+	var count, span, slowest float64
+	var middles []float64
+	for _, r := range got {
+		count += r.count - r.dup
+		span = max(span, r.seconds)
+		slowest = max(slowest, r.p99)
+		middles = append(middles, r.p50)
+	}
+	due := sent * float64(len(got))
+	s := sample{loss: 0}
+	if due > 0 {
+		s[loss] = 100 * (due - count) / due
+	}
+	if count == 0 || span == 0 {
+		return s
+	}
+	s[delivered] = count / span
+	s[cpuEvent] = cpu.Seconds() * 1e6 / count
+	s[cores] = cpu.Seconds() / span
+	s[p50] = median(middles) / 1e3
+	s[p99] = slowest / 1e3
+	return s
+}

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestFiguresOfARun(t *testing.T) {
+	got := figures(1000, []received{
+		{count: 1000, seconds: 2, p50: 50e3, p99: 200e3},
+		{count: 510, dup: 10, seconds: 1, p50: 90e3, p99: 900e3},
+		{count: 1000, seconds: 2.5, p50: 70e3, p99: 300e3},
+	}, 25*time.Millisecond)
+	want := sample{loss: 100 * 500.0 / 3000, delivered: 1000, cpuEvent: 10, cores: 0.01, p50: 70, p99: 900}
+	if d := cmp.Diff(want, got, cmpopts.EquateApprox(1e-9, 0)); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestFiguresWhereNothingArrived(t *testing.T) {
+	if d := cmp.Diff(sample{loss: 100}, figures(10, []received{{}}, time.Second)); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(sample{loss: 0}, figures(0, []received{{}}, time.Second)); d != "" {
+		t.Error(d)
+	}
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"regexp"
+	"syscall"
+	"time"
+)
+
+const usage = `Usage: scripts/bench ice [--short] [--rounds N] [--seconds S] [--rows REGEXP] [--out DIR]
+                         [--floe FILE] [--floe-flags 'FLAGS'] [--control] [--list]
+  --short       few rows, one round, under 90 s: shows that the benchmark works
+  --rounds      paired runs of each row (3); the ratio is the median of theirs
+  --seconds     how long a publisher publishes in a run flat out (1)
+  --rows        only rows whose name matches: '1->1 oneway', '^start'
+  --out         also writes bench-ice.json and bench-ice.md there
+  --floe        measures this program instead of the one built from the source
+  --floe-flags  further flags of 'floe start', for the rows under load
+  --control     IceStorm on both sides: shows how far ratios stray by themselves
+  --list        prints the names of the rows and ends
+`
+
+// options are the command line's.
+type options struct {
+	short, control, list bool
+	rounds               int
+	seconds              float64
+	rows                 *regexp.Regexp
+	out, floe, floeFlags string
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is the whole program: 0, 1 where something broke, 2 for a wrong command line, 130 where it was interrupted.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	o, err := parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(stdout, usage)
+		return 0
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "bench: %v\n%s", err, usage)
+		return 2
+	}
+	if o.list {
+		for _, r := range o.selected() {
+			fmt.Fprintln(stdout, r.name)
+		}
+		return 0
+	}
+	err = measure(ctx, o, stdout, stderr)
+	switch {
+	case ctx.Err() != nil:
+		fmt.Fprintln(stderr, "bench: interrupted")
+		return 130
+	case err != nil:
+		fmt.Fprintf(stderr, "bench: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+func parse(args []string) (options, error) {
+	if len(args) > 0 && (args[0] == "-h" || args[0] == "--help") {
+		return options{}, flag.ErrHelp
+	}
+	if len(args) == 0 || args[0] != "ice" {
+		return options{}, errors.New("say what to measure: ice")
+	}
+	var o options
+	rows := ""
+	flags := flag.NewFlagSet("bench ice", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.BoolVar(&o.short, "short", false, "")
+	flags.BoolVar(&o.control, "control", false, "")
+	flags.BoolVar(&o.list, "list", false, "")
+	flags.IntVar(&o.rounds, "rounds", 3, "")
+	flags.Float64Var(&o.seconds, "seconds", 1, "")
+	flags.StringVar(&rows, "rows", "", "")
+	flags.StringVar(&o.out, "out", "", "")
+	flags.StringVar(&o.floe, "floe", "", "")
+	flags.StringVar(&o.floeFlags, "floe-flags", "", "")
+	if err := flags.Parse(args[1:]); err != nil {
+		return o, err
+	}
+	return o, o.check(flags.Args(), rows)
+}
+
+func (o *options) check(rest []string, rows string) error {
+	var err error
+	o.rows, err = regexp.Compile(rows)
+	switch {
+	case err != nil:
+		return fmt.Errorf("--rows: %w", err)
+	case len(rest) > 0:
+		return fmt.Errorf("unexpected: %s", rest[0])
+	case o.rounds < 1 || o.rounds > 99:
+		return fmt.Errorf("--rounds %d: 1 to 99", o.rounds)
+	case o.seconds < 0.1 || o.seconds > 600:
+		return fmt.Errorf("--seconds %v: 0.1 to 600", o.seconds)
+	}
+	if o.short {
+		o.rounds = 1
+		o.seconds = min(o.seconds, 0.5)
+	}
+	return nil
+}
+
+// selected are the rows to run; none matching is an error of measure.
+func (o *options) selected() []row {
+	var out []row
+	for _, r := range allRows(o.seconds) {
+		if o.rows.MatchString(r.name) && (!o.short || r.short) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// publishing returns seconds as a duration.
+func publishing(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }

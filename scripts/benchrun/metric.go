@@ -1,0 +1,53 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// metric names a figure with its unit, as the tables head it.
+type metric string
+
+const (
+	delivered metric = "delivered/s"  // events that arrived, all subscribers together
+	cpuEvent  metric = "CPU µs/event" // of the servers, per event delivered to a subscriber
+	cores     metric = "server cores" // cores the servers kept busy
+	loss      metric = "loss %"       // of the events due to all subscribers
+	peak      metric = "peak MB"      // most memory that the servers had at once
+	p50       metric = "p50 µs"       // from publishing to arrival, the middle subscriber's
+	p99       metric = "p99 µs"       // the same, the slowest subscriber's
+	creates   metric = "creates/s"    // topics made and acknowledged
+	memory    metric = "MB"           // resident
+	millis    metric = "ms"           // from start to the first answer
+)
+
+// sample holds the figures of one run.
+type sample map[metric]float64
+
+// format prints a figure in as many digits as it deserves.
+func format(v float64) string {
+	switch abs := math.Abs(v); {
+	case math.IsNaN(v):
+		return "-"
+	case v == 0:
+		return "0"
+	case abs >= 100:
+		return grouped(int64(math.Round(v)))
+	case abs >= 10:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	default:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	}
+}
+
+// grouped puts a blank between thousands.
+func grouped(v int64) string {
+	if v < 0 {
+		return "-" + grouped(-v)
+	}
+	if v < 1000 {
+		return strconv.FormatInt(v, 10)
+	}
+	return fmt.Sprintf("%s %03d", grouped(v/1000), v%1000)
+}
