@@ -21,7 +21,6 @@ var (
 	// errPeerClosed: the peer sent CloseConnection.
 	errPeerClosed = errors.New("closed by the peer")
 	// errIdle: we closed the connection, with nothing outstanding.
-	errIdle     = errors.New("closed after being idle")
-	errTimeout  = errors.New("timed out")
-	errTooLarge = errors.New("larger than a message may be")
+	errIdle    = errors.New("closed after being idle")
+	errTimeout = errors.New("timed out")
 )

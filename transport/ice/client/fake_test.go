@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -18,7 +20,13 @@ import (
 	"floe/transport/ice/proto"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if n, err := strconv.Atoi(os.Getenv(sinkEnv)); err == nil {
+		runSinks(n)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // verdict is what a fake server does with one request.
 type verdict int
@@ -54,6 +62,7 @@ type server struct {
 	conns    map[net.Conn]bool
 	accepted int
 	closes   int // CloseConnection messages
+	beat     func()
 }
 
 func newServer(t *testing.T) *server { return serverAt(t, "127.0.0.1:0") }
@@ -64,6 +73,20 @@ func serverAt(t *testing.T, address string) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return serve(t, l)
+}
+
+// serverOn makes a server whose connections go through what wrap does.
+func serverOn(t *testing.T, wrap func(net.Listener) net.Listener) *server {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return serve(t, wrap(l))
+}
+
+func serve(t *testing.T, l net.Listener) *server {
 	s := &server{t: t, listener: l, conns: make(map[net.Conn]bool), judge: func(*proto.Request) verdict { return answerOK }}
 	s.wg.Go(s.accept)
 	t.Cleanup(s.stop)
@@ -88,8 +111,15 @@ func (s *server) cut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for nc := range s.conns {
-		nc.(*net.TCPConn).SetLinger(0)
+		abort(nc)
 		nc.Close()
+	}
+}
+
+// abort makes Close reset the connection.
+func abort(nc net.Conn) {
+	if tcp, ok := nc.(*net.TCPConn); ok {
+		tcp.SetLinger(0)
 	}
 }
 
@@ -154,6 +184,9 @@ func readWhole(r io.Reader) ([]byte, proto.Header, error) {
 func (s *server) handle(nc net.Conn, message []byte, h proto.Header) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if h.Type == proto.MessageValidateConnection && s.beat != nil {
+		s.beat()
+	}
 	if h.Type != proto.MessageValidateConnection {
 		s.raw = append(s.raw, message)
 	}
@@ -200,7 +233,7 @@ func (s *server) request(nc net.Conn, r proto.Request) bool {
 	s.got = append(s.got, string(r.Operation))
 	s.requests = append(s.requests, r)
 	if v == die {
-		nc.(*net.TCPConn).SetLinger(0)
+		abort(nc)
 		return false
 	}
 	if r.ID == 0 {
@@ -310,7 +343,11 @@ func (g *group) apply(f func(*topics.Graph) *topics.Graph) {
 
 func (g *group) subscribe(id string, p proto.Proxy, qos ...topics.Setting) {
 	p.Identity = proto.Identity{Name: id}
-	s := topics.Subscription{Identity: topics.Identity{Name: id}, QoS: qos, Proxy: proto.AppendProxy(nil, &p, proto.Encoding11)}
+	g.subscribeAs(topics.Identity{Name: id}, p, qos...)
+}
+
+func (g *group) subscribeAs(id topics.Identity, p proto.Proxy, qos ...topics.Setting) {
+	s := topics.Subscription{Identity: id, QoS: qos, Proxy: proto.AppendProxy(nil, &p, proto.Encoding11)}
 	g.apply(func(old *topics.Graph) *topics.Graph { next, _, _ := old.Subscribe("a", s); return next })
 }
 
