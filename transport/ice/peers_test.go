@@ -51,18 +51,14 @@ func TestManualExampleWithRealPeers(t *testing.T) {
 // JavaScript from the npm package ice publishes over ws, which shows that our
 // WebSocket is one.
 func TestJavaScriptOverWebSocket(t *testing.T) {
-	f := startWhole(t, newGroup(t, "IceStorm", makeTopics("A")...), nil)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, port, _ := net.SplitHostPort(l.Addr().String())
-	// The publisher's proxy has to name the ws endpoint too.
-	ws, err := parseEndpoints([]string{"ws -h 127.0.0.1 -p " + port})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.own = append(f.own, ws...)
+	f := startWhole(t, newGroup(t, "IceStorm", makeTopics("A")...), func(c *Config) {
+		c.Endpoints = append(c.Endpoints, "ws -h 127.0.0.1 -p "+port)
+	})
 	served := make(chan error, 1)
 	go func() { served <- f.Serve(l, server.Transport{Name: "ws", WebSocket: true}) }()
 	s := f.service()

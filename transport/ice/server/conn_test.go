@@ -396,6 +396,19 @@ func TestRefreshOncePerRead(t *testing.T) {
 	}
 }
 
+// What was made since the last time is asked for anew.
+func TestRefreshAgainLater(t *testing.T) {
+	h := start(t, Config{}, Transport{})
+	p := h.dial(t)
+	for i := range 3 {
+		p.send(call(int32(i+1), "nobody", "x", 0, nil))
+		p.wantReply(int32(i + 1))
+	}
+	if n := h.objects.refreshes.Load(); n != 3 {
+		t.Errorf("%d refreshes for 3 requests one after the other", n)
+	}
+}
+
 func FuzzConnection(f *testing.F) {
 	f.Add(call(1, "typed", "echo", 2, str("x")))
 	f.Add(append(call(0, "sink", "x", 0, nil), call(3, "nobody", "x", 0, nil)...))

@@ -49,7 +49,7 @@ func (o *objects) Refresh(context.Context, proto.Identity) bool {
 
 // sink counts events.
 type sink struct {
-	events, bytes atomic.Int64
+	events, twoway, bytes atomic.Int64
 }
 
 func (s *sink) Inline(*Request) bool { return true }
@@ -57,6 +57,9 @@ func (s *sink) Alive() bool          { return true }
 func (s *sink) Dispatch(_ context.Context, r *Request, dst []byte) []byte {
 	s.bytes.Add(int64(len(r.Tail)))
 	s.events.Add(1)
+	if !r.Oneway() {
+		s.twoway.Add(1)
+	}
 	return proto.AppendEmptyReply(dst, r.ID, proto.Encoding11) // also where nobody wants it
 }
 

@@ -42,6 +42,9 @@ func TestDatagrams(t *testing.T) {
 	if st := s.Stats()[0]; st.BadInput != 3 || st.Listener != "udp" {
 		t.Errorf("got %+v", st)
 	}
+	if n := o.sink.twoway.Load(); n != 0 {
+		t.Errorf("%d datagrams that want a reply", n)
+	}
 	if len(o.begun) != 0 {
 		t.Error("a datagram ran an operation that may wait")
 	}
