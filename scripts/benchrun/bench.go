@@ -17,6 +17,7 @@ type bench struct {
 	options
 	temp   string // holds all data; removed at the end
 	sides  [2]system
+	loaded [2]system // the same for rows with events
 	report *report
 	log    io.Writer // progress, for people
 }
@@ -69,6 +70,7 @@ func measure(ctx context.Context, o options, stdout, log io.Writer) (err error) 
 func (b *bench) chooseSides(ctx context.Context) error {
 	err := errors.Join(b.tool(ctx, "scripts/install-deps", "--no-js"), b.tool(ctx, "scripts/peers/build"))
 	b.sides = [2]system{iceStorm("IceStorm"), iceStorm("IceStorm")}
+	b.loaded = b.sides
 	if b.control || err != nil {
 		return err
 	}
@@ -77,7 +79,9 @@ func (b *bench) chooseSides(ctx context.Context) error {
 		program = filepath.Join(b.temp, "floe")
 		err = b.tool(ctx, "go", "build", "-o", program, "./cmd/node")
 	}
-	b.sides[0] = floe(program, strings.Fields(b.floeFlags)...)
+	b.sides[0] = floe(program)
+	b.loaded = b.sides
+	b.loaded[0] = floe(program, strings.Fields(b.floeFlags)...)
 	return err
 }
 
@@ -96,8 +100,12 @@ func (b *bench) runRow(ctx context.Context, r row) result {
 	if r.once {
 		rounds = 1
 	}
+	sides := b.sides
+	if _, events := r.runner.(load); events {
+		sides = b.loaded
+	}
 	for range rounds {
-		for side, kind := range b.sides {
+		for side, kind := range sides {
 			if r.alone && side == 1 {
 				continue
 			}

@@ -8,7 +8,7 @@ import (
 )
 
 // settled is how long a server is left alone before its memory is read.
-const settled = 2 * time.Second
+const settled = 3 * time.Second
 
 // idle is a server with so many topics that nobody uses.
 type idle struct{ topics int }
@@ -34,19 +34,24 @@ func (i idle) fill(ctx context.Context, s *server) error {
 	return err
 }
 
-// resident reads the memory of servers that have been idle for a while.
+// resident reads the memory of servers that have been idle for a while, and what they used meanwhile.
 func (f *fleet) resident(ctx context.Context) (sample, error) {
+	before, err := f.cpu()
+	if err != nil {
+		return nil, err
+	}
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-time.After(settled):
 	}
-	mb, err := memoryOf(f.pids(), "VmRSS")
-	return sample{memory: mb}, err
+	after, errC := f.cpu()
+	mb, errM := memoryOf(f.pids(), "VmRSS")
+	return sample{memory: mb, idleCPU: (after - before).Seconds() * 1e3 / settled.Seconds()}, errors.Join(errC, errM)
 }
 
-// startup is the time a server takes from its start to its first answer, the median of several starts: each with an
-// empty folder, or with so many topics there.
+// startup is how long a server takes to serve, the median of several starts: each with an empty folder, or with so
+// many topics there.
 type startup struct{ topics, times int }
 
 func (u startup) run(ctx context.Context, b *bench, kind system) (s sample, err error) {
@@ -58,22 +63,21 @@ func (u startup) run(ctx context.Context, b *bench, kind system) (s sample, err 
 	if err := (idle{u.topics}).fill(ctx, f.servers[0]); err != nil {
 		return nil, err
 	}
-	var took []float64
+	var starts []sample
 	for i := range u.times {
 		if err := f.servers[0].stop(); err != nil {
 			return nil, err
 		}
-		begin := time.Now()
 		again, err := kind.start(ctx, u.folder(f, i))
 		if err != nil {
 			return nil, err
 		}
-		took = append(took, time.Since(begin).Seconds()*1e3)
 		f.servers[0] = again
+		starts = append(starts, sample{answer: again.answered.Seconds() * 1e3, ready: again.ready.Seconds() * 1e3})
 	}
 	s, err = f.resident(ctx)
 	if err == nil {
-		s[millis] = median(took)
+		s[answer], s[ready] = median(column(starts, answer)), median(column(starts, ready))
 	}
 	return s, err
 }

@@ -21,10 +21,14 @@ const usage = `Usage: scripts/bench ice [--short] [--rounds N] [--seconds S] [--
   --rows        only rows whose name matches: '1->1 oneway', '^start'
   --out         also writes bench-ice.json and bench-ice.md there
   --floe        measures this program instead of the one built from the source
-  --floe-flags  further flags of 'floe start', for the rows under load
+  --floe-flags  flags of 'floe start' for the rows with events ('` + loadFlags + `'): an IceStorm's
+                queues have no bound either, so nothing is dropped and both do the same work
   --control     IceStorm on both sides: shows how far ratios stray by themselves
   --list        prints the names of the rows and ends
 `
+
+// loadFlags take the bounds off floe's queues, which the default drops events at where publishers go flat out.
+const loadFlags = "--queue-events 100000000 --queue-bytes 8GiB"
 
 // options are the command line's.
 type options struct {
@@ -89,7 +93,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&rows, "rows", "", "")
 	flags.StringVar(&o.out, "out", "", "")
 	flags.StringVar(&o.floe, "floe", "", "")
-	flags.StringVar(&o.floeFlags, "floe-flags", "", "")
+	flags.StringVar(&o.floeFlags, "floe-flags", loadFlags, "")
 	if err := flags.Parse(args[1:]); err != nil {
 		return o, err
 	}

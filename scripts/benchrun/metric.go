@@ -19,7 +19,9 @@ const (
 	p99       metric = "p99 µs"       // the same, the slowest subscriber's
 	creates   metric = "creates/s"    // topics made and acknowledged
 	memory    metric = "MB"           // resident
-	millis    metric = "ms"           // from start to the first answer
+	idleCPU   metric = "idle ms/s"    // CPU time used in a second without any work
+	answer    metric = "ms to answer" // from start to the first answer to an Ice client
+	ready     metric = "ms to ready"  // from start until it takes changes
 )
 
 // sample holds the figures of one run.

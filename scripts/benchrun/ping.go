@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"time"
 )
 
@@ -18,14 +19,13 @@ const (
 		"\x06\x00\x00\x00\x01\x01"
 )
 
-// awaitPing returns once the topic manager at the address answers an ice_ping, trying anew every millisecond; it
-// ends early where the server does. It takes the place of an Ice client, whose own start takes longer than what is
-// to be measured.
-func awaitPing(ctx context.Context, address string, server *child) error {
+// await returns once the server answers at the address as asked, trying anew every millisecond; it ends early where
+// the server does.
+func await(ctx context.Context, server *child, ask func(context.Context, string) error, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
-		err := ping(ctx, address)
+		err := ask(ctx, address)
 		if err == nil {
 			return nil
 		}
@@ -33,12 +33,32 @@ func awaitPing(ctx context.Context, address string, server *child) error {
 		case <-server.done:
 			return server.failed("ended before it served")
 		case <-ctx.Done():
-			return server.failed(fmt.Sprintf("does not answer at %s: %v", address, err))
+			return server.failed(fmt.Sprintf("does not serve at %s: %v", address, err))
 		case <-time.After(time.Millisecond):
 		}
 	}
 }
 
+// readyz asks floe whether it takes changes.
+func readyz(ctx context.Context, address string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	request.Close = true
+	reply, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer reply.Body.Close()
+	if reply.StatusCode != http.StatusOK {
+		return fmt.Errorf("/readyz: %s", reply.Status)
+	}
+	return nil
+}
+
+// ping asks the topic manager for an ice_ping. It takes the place of an Ice client, whose own start takes longer than
+// what is to be measured.
 func ping(ctx context.Context, address string) error {
 	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", address)
 	if err != nil {

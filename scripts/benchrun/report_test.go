@@ -47,7 +47,7 @@ func TestCells(t *testing.T) {
 		{resultOf(flatOut, sample{loss: 0}, sample{loss: 87.1}), loss, "0 : 87.1"},
 		{resultOf(flatOut, sample{}, sample{}), peak, "-"},
 		{resultOf(flatOut, sample{peak: 12}, sample{}), peak, "12.0 : -"},
-		{result{row: row{table: footprint, alone: true}, samples: [2][]sample{{{millis: 31}}}}, millis, "31.0"},
+		{result{row: row{table: footprint, alone: true}, samples: [2][]sample{{{answer: 31}}}}, answer, "31.0"},
 	}
 	for _, tt := range tests {
 		if got := cell(tt.r, tt.metric); got != tt.want {

@@ -17,6 +17,8 @@ import (
 type server struct {
 	manager string // proxy of its topic manager
 	pid     int
+	// From its start to its first answer to an Ice client, and until it takes changes; floe only.
+	answered, ready time.Duration
 	*child
 }
 
@@ -69,17 +71,31 @@ func floe(program string, flags ...string) system {
 		}
 		args := []string{"start", "--data", dir, "--bind", "127.0.0.1", "--log-level", "warn",
 			"--ice", ports[0], "--peer", ports[1], "--http", ports[2]}
+		begin := time.Now()
 		c, err := startChild(program, slices.Concat(args, flags)...)
 		if err != nil {
 			return nil, err
 		}
 		s := &server{child: c, pid: c.cmd.Process.Pid}
 		s.manager = "IceStorm/TopicManager:tcp -h 127.0.0.1 -p " + strings.TrimPrefix(ports[0], ":")
-		if err := awaitPing(ctx, "127.0.0.1"+ports[0], c); err != nil {
+		if err := s.await(ctx, begin, "127.0.0.1"+ports[0], "127.0.0.1"+ports[2]); err != nil {
 			return nil, errors.Join(err, c.stop())
 		}
 		return s, nil
 	}}
+}
+
+// await waits until floe answers Ice clients, which it does first, and then until it takes changes.
+func (s *server) await(ctx context.Context, begin time.Time, ice, http string) error {
+	if err := await(ctx, s.child, ping, ice); err != nil {
+		return err
+	}
+	s.answered = time.Since(begin)
+	if err := await(ctx, s.child, readyz, http); err != nil {
+		return err
+	}
+	s.ready = time.Since(begin)
+	return nil
 }
 
 // freePorts returns ports of 127.0.0.1 that are free for tcp and udp now, each as ":port".
