@@ -183,6 +183,9 @@ func (sh *shell) parse(ctx context.Context, c *command, words []script.Word) (*c
 	if err := flags.Parse(given); err != nil {
 		return nil, nil, usagef("`%s': %v", c.name, err)
 	}
+	if (c.name == "topics" || c.name == "links") && len(args) == 1 && args[0] == sh.instanceName(ctx) {
+		args = nil // icestormadmin's argument is the instance whose topics are meant
+	}
 	if err := c.checkArgs(args); err != nil {
 		return nil, nil, err
 	}

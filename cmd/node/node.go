@@ -28,7 +28,6 @@ type node struct {
 	started time.Time
 
 	port       *wire.Port
-	peers      *peerServer
 	sockets    *sockets
 	cluster    *cluster.Node
 	federation *federation.Federation
@@ -102,7 +101,6 @@ func (n *node) openPort() error {
 		return err
 	}
 	n.port = port
-	n.peers = newPeerServer(port)
 	n.listening["peer"] = port.Addr().String()
 	return nil
 }
@@ -137,7 +135,7 @@ func (n *node) openCluster() error {
 		ID:      o.text("id"),
 		Network: cluster.Network{
 			Raft: n.port.RaftLayer(), Gossip: n.port.GossipTransport(),
-			Caller: n.port.Client(), Server: n.peers, Address: n.port.Advertised(),
+			Caller: n.port.Client(), Server: n.port, Address: n.port.Advertised(),
 		},
 		Addresses:         n.sockets.published,
 		Join:              o.list("join"),
@@ -156,8 +154,8 @@ func (n *node) openCluster() error {
 }
 
 func (n *node) makeFederation() error {
-	n.federation = federation.New(federation.Config{Group: groupWithAsk{n.cluster, n.port.Client()}, LinkProxy: n.linkProxy})
-	n.federation.Register(n.peers.handle)
+	n.federation = federation.New(federation.Config{Group: n.cluster, LinkProxy: n.linkProxy})
+	n.federation.Register(n.cluster.HandleOpen)
 	return nil
 }
 

@@ -7,12 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"strings"
-	"sync"
 
-	"floe/cluster"
 	"floe/topics"
 	"floe/transport/delivery"
 	"floe/transport/federation"
@@ -68,7 +65,7 @@ func (n *node) makeIce() error {
 	}
 	n.face, err = ice.New(ice.Config{
 		Node: n.cluster.ID(), Group: n.cluster, Hub: hubFace{n.hub}, Endpoints: n.sockets.published["ice"],
-		Caller: n.sender, Dedupe: dedupe{client.NewDedupe(0)}, Adapter: adapter,
+		Caller: n.sender, Dedupe: client.NewDedupe(0), Adapter: adapter,
 		Server: server.Config{MessageSizeMax: o.size("message-size-max")},
 		Log:    n.log.Named("ice"),
 	})
@@ -143,13 +140,6 @@ func (h hubFace) Topic(name string) ice.Topic {
 	return nil
 }
 
-// dedupe recognises repeated forwards. The origin names link and process, so
-// the topic adds nothing.
-type dedupe struct{ *client.Dedupe }
-
-// First tells whether this is the first with that origin and number.
-func (d dedupe) First(_ topics.ID, origin string, seq uint64) bool { return !d.Seen(origin, seq) }
-
 // farTopics finds the link proxies of topics of other floe clusters.
 type farTopics struct{ *federation.Federation }
 
@@ -186,48 +176,6 @@ func (n *node) linkProxy(t *topics.Topic) []byte {
 		}
 	}
 	return proto.AppendProxy(nil, &p, proto.Encoding11)
-}
-
-// groupWithAsk lets federation ask nodes of other clusters.
-type groupWithAsk struct {
-	*cluster.Node
-	client *wire.Client
-}
-
-// Ask calls a peer address.
-func (g groupWithAsk) Ask(ctx context.Context, addr, method string, body []byte) ([]byte, error) {
-	return g.client.Call(ctx, addr, method, body)
-}
-
-// peerServer shares the peer port's calls: what has a handler here is
-// answered by it, also for nodes of other clusters; all else is the cluster's.
-type peerServer struct {
-	port *wire.Port
-	mu   sync.RWMutex
-	own  map[string]func(ctx context.Context, from string, body []byte) ([]byte, error)
-}
-
-func newPeerServer(port *wire.Port) *peerServer {
-	return &peerServer{port: port, own: map[string]func(context.Context, string, []byte) ([]byte, error){}}
-}
-
-func (p *peerServer) handle(method string, answer func(ctx context.Context, from string, body []byte) ([]byte, error)) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.own[method] = answer
-}
-
-// Serve gives calls to their handlers from now on.
-func (p *peerServer) Serve(rest func(ctx context.Context, from net.Addr, method string, body []byte) ([]byte, error)) {
-	p.port.Serve(func(ctx context.Context, from net.Addr, method string, body []byte) ([]byte, error) {
-		p.mu.RLock()
-		answer := p.own[method]
-		p.mu.RUnlock()
-		if answer != nil {
-			return answer(ctx, from.String(), body)
-		}
-		return rest(ctx, from, method, body)
-	})
 }
 
 // eventStream is the name of the streams of native events.

@@ -1,10 +1,12 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
 
+	"floe/cluster"
 	"floe/fsm"
 	"floe/topics"
 	"floe/transport/federation"
@@ -30,6 +32,29 @@ var kinds = map[topics.Kind]api.Kind{
 	fsm.ErrForgotten:     api.UnknownOutcome,
 }
 
+// codes gives each refusal of package cluster its kind. A test holds it
+// complete.
+var codes = map[string]api.Kind{
+	cluster.CodeDuplicate:     api.Membership,
+	cluster.CodeOtherCluster:  api.OtherCluster,
+	cluster.CodeVersion:       api.Version,
+	cluster.CodeAlready:       api.Membership,
+	cluster.CodeUnknownNode:   api.NoSuchNode,
+	cluster.CodeQuorum:        api.QuorumAtRisk,
+	cluster.CodeLastNode:      api.Membership,
+	cluster.CodeNotVoter:      api.Membership,
+	cluster.CodeLagging:       api.Membership,
+	cluster.CodeUnchanged:     api.Membership,
+	cluster.CodeNotMember:     api.NotReady,
+	cluster.CodeUnknownMethod: api.Internal,
+	// Those below have no name outside of package cluster.
+	"not_leader":      api.NoQuorum,
+	"no_quorum":       api.NoQuorum,
+	"outcome_unknown": api.UnknownOutcome,
+	"invalid":         api.BadRequest,
+	"no_cluster":      api.Membership,
+}
+
 // wireError turns any error into the one that travels.
 func wireError(err error) *api.Error {
 	var ready *api.Error
@@ -42,7 +67,19 @@ func wireError(err error) *api.Error {
 func kindOf(err error) api.Kind {
 	var kind topics.Kind
 	var large *http.MaxBytesError
+	var refused *cluster.Refused
+	var other *cluster.OtherCluster
+	var quorum *cluster.NoQuorum
+	var unknown *cluster.Unknown
 	switch {
+	case errors.As(err, &quorum):
+		return api.NoQuorum
+	case errors.As(err, &unknown):
+		return api.UnknownOutcome
+	case errors.As(err, &other):
+		return api.OtherCluster
+	case errors.As(err, &refused):
+		return cmp.Or(codes[refused.Code], api.Membership)
 	case errors.Is(err, federation.ErrUnreachable):
 		return api.Unreachable
 	case errors.Is(err, federation.ErrNoTopic):

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"floe/fsm"
@@ -70,6 +71,8 @@ func (s *Server) routes(mux *http.ServeMux) {
 		"POST /v1/settings":      s.changeSetting,
 	} {
 		mux.Handle(pattern, s.answer(c))
+		_, path, _ := strings.Cut(pattern, " ")
+		s.paths[path] = true
 	}
 	mux.HandleFunc("GET /v1/events", s.subscribe)
 	mux.HandleFunc("GET /healthz", s.healthz)
@@ -179,5 +182,9 @@ func fail(w http.ResponseWriter, err error) {
 
 // nowhere answers for paths and methods that are none of the API.
 func (s *Server) nowhere(w http.ResponseWriter, r *http.Request) {
-	fail(w, refuse(api.NotFound, fmt.Sprintf("no call %s %s", r.Method, r.URL.Path)))
+	kind := api.NotFound
+	if s.paths[r.URL.Path] {
+		kind = api.MethodUnknown
+	}
+	fail(w, refuse(kind, fmt.Sprintf("no call %s %s", r.Method, r.URL.Path)))
 }

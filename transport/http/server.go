@@ -103,13 +103,14 @@ type Server struct {
 	config  Config
 	log     hclog.Logger
 	server  *http.Server
+	paths   map[string]bool // of all calls
 	streams context.Context // ends when event streams have to
 	stop    context.CancelFunc
 }
 
 // New returns a server; the caller calls Serve and Shutdown.
 func New(config Config) *Server {
-	s := &Server{config: config, log: config.Log}
+	s := &Server{config: config, log: config.Log, paths: map[string]bool{}}
 	if s.log == nil {
 		s.log = hclog.NewNullLogger()
 	}

@@ -61,6 +61,7 @@ func (n *Native) others() []string {
 
 // reconcile starts and ends inlets; n.mu is held.
 func (n *Native) reconcile(ctx context.Context, wg *sync.WaitGroup) {
+	n.tellDestroyed()
 	var needed []string
 	if len(n.local) > 0 {
 		needed = n.others()
@@ -80,6 +81,20 @@ func (n *Native) reconcile(ctx context.Context, wg *sync.WaitGroup) {
 		own, in.cancel = context.WithCancel(ctx)
 		n.inlets[id] = in
 		wg.Go(func() { n.keep(own, in) })
+	}
+}
+
+// tellDestroyed tells subscribers, once, of topics that are gone for good;
+// n.mu is held.
+func (n *Native) tellDestroyed() {
+	g := n.config.Group.View().Graph
+	for s := range n.local {
+		for id, name := range s.names {
+			if g.ByID(id) == nil && !s.gone[id] {
+				s.gone[id] = true
+				s.queue.note(0, fmt.Sprintf("topic %q was destroyed", name))
+			}
+		}
 	}
 }
 

@@ -14,6 +14,9 @@ const (
 	DefaultQueueBytes  = 16 << 20
 )
 
+// maxGap bounds the text about gaps that waits, in bytes.
+const maxGap = 1024
+
 // item is one event of one topic.
 type item struct {
 	topic topics.ID
@@ -82,6 +85,9 @@ func (q *queue) shrink() {
 func (q *queue) note(missed uint64, gap string) {
 	q.mu.Lock()
 	q.missed += missed
+	if gap != "" && q.gap != "" && len(q.gap) < maxGap {
+		gap = q.gap + "; " + gap
+	}
 	if gap != "" {
 		q.gap = gap
 	}

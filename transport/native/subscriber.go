@@ -16,6 +16,7 @@ const settleTime = 2 * time.Second
 type Subscriber struct {
 	native *Native
 	names  map[topics.ID]string
+	gone   map[topics.ID]bool // destroyed; guarded by native.mu
 	queue  *queue
 }
 
@@ -39,7 +40,7 @@ func (n *Native) Subscribe(ctx context.Context, names []string) (*Subscriber, er
 	if err != nil {
 		return nil, err
 	}
-	s := &Subscriber{native: n, names: ids, queue: newQueue(n.config.QueueEvents, n.config.QueueBytes, &n.counts.dropped)}
+	s := &Subscriber{native: n, names: ids, gone: map[topics.ID]bool{}, queue: newQueue(n.config.QueueEvents, n.config.QueueBytes, &n.counts.dropped)}
 	n.mu.Lock()
 	n.local[s] = struct{}{}
 	n.seq++

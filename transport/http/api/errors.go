@@ -113,3 +113,6 @@ func (e *Error) Error() string { return e.Message }
 type ErrorBody struct {
 	Error *Error `json:"error"`
 }
+
+// Known tells whether this program knows the kind.
+func (k Kind) Known() bool { _, known := meanings[k]; return known }

@@ -29,6 +29,7 @@ func TestCommands(t *testing.T) {
 		{"quoted newline", "create 'a\nb' c", [][]string{{"create", "a\nb", "c"}}},
 		{"quote ends a word", `create "a"b c"d"`, [][]string{{"create", "a", "b", `c"d"`}}},
 		{"continuation", "create A \\\n B\\ \nC", [][]string{{"create", "A", "B", "C"}}},
+		{"escaped backslash at the end of a line", "create a\\\\\ncreate b", [][]string{{"create", `a\\`}, {"create", "b"}}},
 		{"backslash inside a word", `create a\/b \x`, [][]string{{"create", `a\/b`, `\x`}}},
 		{"empty commands", "\n;;\n \t\r\n", nil},
 		{"bytes that are no text", "create \xff", [][]string{{"create", "\xff"}}},

@@ -24,7 +24,7 @@ func QuoteFar(cluster, name string) string {
 
 func quoteIdentity(id proto.Identity) string {
 	word := id.String()
-	if word != "" && !strings.ContainsAny(word, " ;'\"") && word[0] != '-' && word[0] != '/' {
+	if word != "" && !strings.ContainsAny(word, " ;'\"") && word[0] != '-' && word[0] != '/' && word[len(word)-1] != '\\' {
 		return word
 	}
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(word) + `"`

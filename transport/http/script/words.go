@@ -1,6 +1,7 @@
 package script
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -33,7 +34,7 @@ func (r *Reader) bare() (string, error) {
 			return "", err
 		}
 		end := c == '\n' || c == ';' || blank(c)
-		if c == '\\' {
+		if c == '\\' && !escaped(b) {
 			end, err = r.continued()
 		}
 		if err != nil {
@@ -48,6 +49,11 @@ func (r *Reader) bare() (string, error) {
 		b = append(b, c)
 	}
 	return "", r.recover(r.tooLong(r.line))
+}
+
+// escaped tells whether an odd number of backslashes ends b.
+func escaped(b []byte) bool {
+	return (len(b)-len(bytes.TrimRight(b, `\`)))%2 == 1
 }
 
 // continued is called behind a backslash and tells whether the line ends

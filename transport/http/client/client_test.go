@@ -1,0 +1,263 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"floe/transport/http/api"
+	"floe/transport/http/client"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// refused returns an address nobody listens on.
+func refused(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// silent returns an address that takes connections and never answers, as a
+// stopped process does.
+func silent(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l.Addr().String()
+}
+
+// serve returns the address of a server that answers /healthz, and hands all
+// else to f.
+func serve(t *testing.T, f http.HandlerFunc) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/healthz" {
+			w.Write([]byte("ok\n"))
+			return
+		}
+		f(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s.Listener.Addr().String()
+}
+
+func answer(status int, v any) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		json.NewEncoder(w).Encode(v)
+	}
+}
+
+func failure(kind api.Kind, text string) http.HandlerFunc {
+	return answer(kind.Status(), api.ErrorBody{Error: &api.Error{Kind: kind, Message: text}})
+}
+
+func newClient(t *testing.T, timeout time.Duration, addresses ...string) *client.Client {
+	t.Helper()
+	c := client.New(client.Config{Addresses: addresses, Timeout: timeout})
+	t.Cleanup(c.Close)
+	return c
+}
+
+func wantKind(t *testing.T, err error, kind api.Kind, text string) {
+	t.Helper()
+	var e *api.Error
+	if !errors.As(err, &e) || e.Kind != kind || !strings.Contains(e.Message, text) {
+		t.Errorf("got %#v, want kind %s with %q", err, kind, text)
+	}
+}
+
+func TestAddressesAreTriedInTurn(t *testing.T) {
+	topics := []api.Topic{{Name: "A", ID: 1}}
+	good := serve(t, answer(200, topics))
+	for name, addresses := range map[string][]string{
+		"refused":   {refused(t), good},
+		"silent":    {silent(t), good},
+		"no quorum": {serve(t, failure(api.NoQuorum, "no quorum")), good},
+	} {
+		got, err := newClient(t, 2*time.Second, addresses...).Topics(t.Context())
+		if err != nil || len(got) != 1 || got[0] != topics[0] {
+			t.Errorf("%s: got %v, %v", name, got, err)
+		}
+	}
+}
+
+func TestNoNodeAnswers(t *testing.T) {
+	down, mute := refused(t), silent(t)
+	start := time.Now()
+	_, err := newClient(t, 10*time.Second, down).Topics(t.Context())
+	wantKind(t, err, api.Unreachable, down)
+	if d := time.Since(start); d > 3*time.Second {
+		t.Errorf("a refused connection took %s", d)
+	}
+	for _, change := range []bool{false, true} {
+		start = time.Now()
+		c := newClient(t, 300*time.Millisecond, mute, down)
+		if change {
+			_, err = c.Create(t.Context(), "A")
+		} else {
+			_, err = c.Topics(t.Context())
+		}
+		wantKind(t, err, api.Unreachable, mute)
+		wantKind(t, err, api.Unreachable, down)
+		if d := time.Since(start); d > 3*time.Second {
+			t.Errorf("a silent host took %s", d)
+		}
+	}
+	_, err = newClient(t, time.Second).Topics(t.Context())
+	wantKind(t, err, api.Unreachable, "no address")
+}
+
+// What a node says counts more than that others can't be reached.
+func TestAnswersCountMost(t *testing.T) {
+	_, err := newClient(t, time.Second, serve(t, failure(api.NoQuorum, "1 of 3 voters reachable")), refused(t)).Create(t.Context(), "A")
+	wantKind(t, err, api.NoQuorum, "1 of 3 voters reachable")
+}
+
+// A refusal is final: no other node is asked.
+func TestRefusalsAreFinal(t *testing.T) {
+	var asked atomic.Int32
+	other := serve(t, func(http.ResponseWriter, *http.Request) { asked.Add(1) })
+	_, err := newClient(t, time.Second, serve(t, failure(api.TopicExists, "exists")), other).Create(t.Context(), "A")
+	wantKind(t, err, api.TopicExists, "exists")
+	if asked.Load() != 0 {
+		t.Error("another node was asked")
+	}
+}
+
+// A change whose answer never comes has an unknown outcome and is not sent again.
+func TestUnknownOutcome(t *testing.T) {
+	var asked atomic.Int32
+	release := make(chan struct{})
+	hang := func(w http.ResponseWriter, r *http.Request) { asked.Add(1); <-release }
+	a, b := serve(t, hang), serve(t, hang)
+	t.Cleanup(func() { close(release) }) // before the servers are closed
+	c := newClient(t, 300*time.Millisecond, a, b)
+	_, err := c.Create(t.Context(), "A")
+	wantKind(t, err, api.UnknownOutcome, a)
+	if asked.Load() != 1 {
+		t.Errorf("sent %d times, want once", asked.Load())
+	}
+
+	cut := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err == nil {
+			conn.Close()
+		}
+	})
+	_, err = newClient(t, time.Second, cut).Create(t.Context(), "A")
+	wantKind(t, err, api.UnknownOutcome, cut)
+}
+
+func TestWhatIsSent(t *testing.T) {
+	type sent struct{ method, target, body string }
+	var got sent
+	address := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		b := make([]byte, 4096)
+		n, _ := r.Body.Read(b)
+		got = sent{r.Method, r.URL.RequestURI(), string(b[:n])}
+		if r.Header.Get("Floe-Timeout") == "" {
+			t.Error("no Floe-Timeout")
+		}
+		w.Write([]byte(`{}`))
+	})
+	c := newClient(t, time.Second, address)
+	tests := []struct {
+		do   func() error
+		want sent
+	}{
+		{func() error { return c.Destroy(t.Context(), "a/b\n&") }, sent{"DELETE", "/v1/topics?name=a%2Fb%0A%26", ""}},
+		{func() error { _, err := c.Link(t.Context(), api.NewLink{From: "A", To: "", Cost: -3}); return err }, sent{"POST", "/v1/links", `{"from":"A","to":"","cost":-3}`}},
+		{func() error { return c.Unlink(t.Context(), "A", "") }, sent{"DELETE", "/v1/links?from=A&to=", ""}},
+		{func() error { _, err := c.Leave(t.Context()); return err }, sent{"POST", "/v1/leave", ""}},
+		{func() error { return c.Publish(t.Context(), api.Publish{Topic: "A", Data: []byte{0}}) }, sent{"POST", "/v1/events", `{"topic":"A","data":"AA=="}`}},
+		{func() error { _, err := c.Topic(t.Context(), ""); return err }, sent{"GET", "/v1/topics?name=", ""}},
+	}
+	for _, tt := range tests {
+		if err := tt.do(); err != nil || got != tt.want {
+			t.Errorf("got %v, %v, want %v", got, err, tt.want)
+		}
+	}
+}
+
+func TestStale(t *testing.T) {
+	var copies []client.Copy
+	address := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("stale") != "1" {
+			t.Errorf("got %s, want stale=1", r.URL)
+		}
+		w.Header().Set("Floe-Node", "n2")
+		w.Header().Set("Floe-Index", "17")
+		w.Header().Set("Floe-Age", "1.5")
+		w.Write([]byte(`[]`))
+	})
+	c := client.New(client.Config{Addresses: []string{address}, Stale: true, OnStale: func(c client.Copy) { copies = append(copies, c) }})
+	defer c.Close()
+	if _, err := c.Topics(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := client.Copy{Node: "n2", Index: 17, Age: 1500 * time.Millisecond}
+	if len(copies) != 1 || copies[0] != want || want.String() != "answered by node n2 at applied index 17, which heard the leader 1.5s ago" {
+		t.Errorf("got %v, want %v", copies, want)
+	}
+}
+
+func TestAnswersThatAreNone(t *testing.T) {
+	_, err := newClient(t, time.Second, serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("<html>")) })).Topics(t.Context())
+	wantKind(t, err, api.Internal, "not what this program knows")
+	_, err = newClient(t, time.Second, serve(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "go away", http.StatusTeapot) })).Topics(t.Context())
+	wantKind(t, err, api.Internal, "go away")
+}
+
+func TestStream(t *testing.T) {
+	address := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query()["topic"][0] == "zz" {
+			failure(api.NoSuchTopic, "no such topic")(w, r)
+			return
+		}
+		w.Write([]byte(`{"subscribed":true}` + "\n{}\n" + `{"missed":3}` + "\n" + `{"event":{"topic":"A","operation":"message","cost":0,"context":{},"data":"aGk="}}` + "\n" + `{"error":{"kind":"not_ready","message":"this node stops"}}` + "\n"))
+	})
+	c := newClient(t, time.Second, refused(t), address)
+	_, err := c.Subscribe(t.Context(), []string{"zz"})
+	wantKind(t, err, api.NoSuchTopic, "no such topic")
+	s, err := c.Subscribe(t.Context(), []string{"A"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if ev, err := s.Next(); err != nil || ev.Missed != 3 {
+		t.Errorf("got %v, %v", ev, err)
+	}
+	if ev, err := s.Next(); err != nil || ev.Received == nil || string(ev.Received.Data) != "hi" {
+		t.Errorf("got %v, %v", ev, err)
+	}
+	_, err = s.Next()
+	wantKind(t, err, api.NotReady, "this node stops")
+	_, err = s.Next()
+	wantKind(t, err, api.Unreachable, "ended")
+
+	_, err = newClient(t, 200*time.Millisecond, silent(t)).Subscribe(t.Context(), []string{"A"})
+	wantKind(t, err, api.Unreachable, "no answer in time")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Subscribe(ctx, []string{"A"}); err == nil {
+		t.Error("no error though the caller gave up")
+	}
+}
