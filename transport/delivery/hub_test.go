@@ -289,6 +289,25 @@ func TestBacklogIsDeliveredAfterAnOutage(t *testing.T) {
 	}
 }
 
+func TestSuccessResetsTheCount(t *testing.T) {
+	g, o := newGroup(), newOpener()
+	g.create("a")
+	g.subscribe("a", "s", topics.Setting{Key: "retryCount", Value: "1"})
+	const interval = 20 * time.Millisecond
+	h := start(t, Config{Group: g, Opener: o, Interval: interval, FirstDelay: time.Millisecond, ReapEvery: time.Millisecond})
+	for i := range 5 {
+		o.setFail("s", &Failure{Unreachable, errors.New("down")})
+		h.Topic("a").Publish(event("x", nil))
+		began := time.Now()
+		o.setFail("s", nil)
+		eventually(t, "it is delivered", func() bool { return len(o.got("a/s")) == i+1 })
+		eventually(t, "the interval is over", func() bool { return time.Since(began) > interval })
+	}
+	if !g.subscribed("a", "s") || g.proposals() != 0 {
+		t.Error("outages that ended were added up")
+	}
+}
+
 func TestSecondOpinion(t *testing.T) {
 	tests := []struct {
 		name             string
@@ -342,6 +361,15 @@ func TestSickNodeRemovesNobody(t *testing.T) {
 	})
 	h.Topic("a").Publish(event("x", nil))
 	eventually(t, "the node says that it is sick", func() bool { return len(h.Problems()) == 1 })
+	eventually(t, "all are spared", func() bool {
+		spared := 0
+		for _, r := range h.Stats().Topics[0].Receivers {
+			if r.State == "retrying" {
+				spared++
+			}
+		}
+		return spared == 6
+	})
 	if g.proposals() != 0 {
 		t.Error("a sick node proposed a removal")
 	}
