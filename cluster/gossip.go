@@ -97,7 +97,8 @@ func (g *gossip) config() *memberlist.Config {
 func (g *gossip) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		poked := g.n.poke.next()
-		if err := g.list.UpdateNode(0); err != nil && ctx.Err() == nil {
+		// Without a limit it would wait for ever where nobody is left to hear it.
+		if err := g.list.UpdateNode(lookSoon); err != nil && ctx.Err() == nil {
 			g.n.log.Debug("gossip update", "error", err)
 		}
 		wait := lookCalm
