@@ -54,7 +54,7 @@ func wireError(r *server.Request, err error) error {
 			return answer(r, refusal)
 		}
 		return inText(refusal.Error())
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+	case err == context.DeadlineExceeded, err == context.Canceled: // not one that wraps them: it says more
 		return inText("outcome unknown: the cluster did not answer in time")
 	}
 	return inText(err.Error())

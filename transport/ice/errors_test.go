@@ -71,7 +71,8 @@ func TestWireErrors(t *testing.T) {
 		{&fsm.Refusal{Kind: fsm.ErrForgotten}, &proto.UnknownError{Status: proto.StatusUnknownException, Text: `"": outcome unknown: repeated too late`}},
 		{&fsm.Refusal{Kind: "new in a later version"}, &proto.UnknownError{Status: proto.StatusUnknownException, Text: `"": new in a later version`}},
 		{errNoQuorum, &proto.UnknownError{Status: proto.StatusUnknownException, Text: errNoQuorum.Error()}},
-		{fmt.Errorf("x: %w", context.DeadlineExceeded), &proto.UnknownError{Status: proto.StatusUnknownException, Text: "outcome unknown: the cluster did not answer in time"}},
+		{fmt.Errorf("no quorum: %w", context.DeadlineExceeded), &proto.UnknownError{Status: proto.StatusUnknownException, Text: "no quorum: context deadline exceeded"}},
+		{context.DeadlineExceeded, &proto.UnknownError{Status: proto.StatusUnknownException, Text: "outcome unknown: the cluster did not answer in time"}},
 	} {
 		if diff := cmp.Diff(c.want, wireError(r, c.err)); diff != "" {
 			t.Errorf("%v (-want +got):\n%s", c.err, diff)

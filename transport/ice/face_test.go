@@ -403,6 +403,53 @@ func TestRepeatedForwardIsDroppedOnce(t *testing.T) {
 	}
 }
 
+func TestForwardToDestroyedTopic(t *testing.T) {
+	f := startFace(t, newGroup(t, "IceStorm", makeTopics("a")...), nil)
+	c := f.dial(t)
+	for _, want := range []proto.Status{proto.StatusOK, proto.StatusObjectNotExist} {
+		c.send(proto.AppendForward(nil, 1, proto.AppendTarget(nil, obj("IceStorm", "a.link"), ""), nil, []proto.Event{{Operation: []byte("x")}}))
+		if b, err := c.message(); err != nil || proto.Status(b[18]) != want {
+			t.Errorf("% x, %v, want %v", b, err, want)
+		}
+		if want == proto.StatusOK {
+			f.group.must(t, fsm.DestroyTopic{Name: "a"})
+		}
+	}
+}
+
+// What linking to an object of ours gives where it is no topic.
+func TestLinkInsideRefused(t *testing.T) {
+	f := startFace(t, newGroup(t, "IceStorm", makeTopics("a", "b")...), nil)
+	c := f.dial(t)
+	link := func(p proto.Proxy) proto.Reply {
+		return c.call(obj("IceStorm", "topic.a"), "link", 0, linkParams(p, 0))
+	}
+	faceted := f.topicProxy(f.group.View(), "b")
+	faceted.Facet = "f"
+	for _, x := range []struct {
+		target proto.Proxy
+		status proto.Status
+	}{
+		{faceted, proto.StatusFacetNotExist},
+		{f.topicProxy(f.group.View(), "never"), proto.StatusObjectNotExist},
+		{f.callProxy(f.group.View(), managerName), proto.StatusOperationNotExist},
+	} {
+		if r := link(x.target); r.Status != x.status || r.Identity != x.target.Identity || r.Operation != "getLinkProxy" {
+			t.Errorf("%s: got %v %v %q", x.target.String(), r.Status, r.Identity, r.Operation)
+		}
+	}
+	// The target goes while the change is on its way.
+	f.group.setRefuse(&fsm.Refusal{Kind: topics.ErrNoTopic, Name: "b"})
+	if r := link(f.topicProxy(f.group.View(), "b")); r.Status != proto.StatusObjectNotExist || r.Identity.Name != "topic.b" {
+		t.Errorf("got %v %v", r.Status, r.Identity)
+	}
+	// The source does.
+	f.group.setRefuse(&fsm.Refusal{Kind: topics.ErrNoTopic, Name: "a"})
+	if r := link(f.topicProxy(f.group.View(), "b")); r.Status != proto.StatusObjectNotExist || r.Identity.Name != "topic.a" {
+		t.Errorf("got %v %v", r.Status, r.Identity)
+	}
+}
+
 // A forward that says it holds 2^30 events is refused without room for them.
 func TestForwardOfAnAbsurdCount(t *testing.T) {
 	f := startFace(t, newGroup(t, "IceStorm", makeTopics("a")...), nil)

@@ -128,8 +128,6 @@ func (h *fakeHub) Topic(name string) Topic {
 	return fakeTopic{h, t.ID}
 }
 
-func (h *fakeHub) NewEvent(tail []byte) (*delivery.Event, error) { return delivery.NewEvent(tail) }
-
 func (t fakeTopic) ID() topics.ID              { return t.id }
 func (t fakeTopic) Alive() bool                { return t.hub.group.View().Graph.ByID(t.id) != nil }
 func (t fakeTopic) Publish(ev *delivery.Event) { t.record("publish", ev) }

@@ -3,6 +3,7 @@ package ice
 import (
 	"context"
 
+	"floe/transport/delivery"
 	"floe/transport/ice/proto"
 	"floe/transport/ice/server"
 )
@@ -26,21 +27,15 @@ var linkType = &server.Interface[*linkObject]{
 // forward delivers the events to the topic's own subscribers. Nothing is
 // delivered of a sequence that is broken anywhere.
 func (l *linkObject) forward(_ context.Context, c *server.Call) error {
-	if !l.topic.Alive() {
-		return gone(c.Request)
-	}
-	var tail []byte
 	var failed error
 	decided, wanted := false, false
 	err := proto.ForEachEvent(c.Encaps, func(e proto.Event) {
 		if !decided {
 			decided, wanted = true, l.first(c)
 		}
-		if !wanted || failed != nil {
-			return
+		if wanted && failed == nil {
+			failed = l.deliver(&e)
 		}
-		tail = e.AppendTail(tail[:0])
-		failed = l.deliver(tail)
 	})
 	if err != nil {
 		return err
@@ -48,8 +43,8 @@ func (l *linkObject) forward(_ context.Context, c *server.Call) error {
 	return failed
 }
 
-func (l *linkObject) deliver(tail []byte) error {
-	ev, err := l.face.hub.NewEvent(tail)
+func (l *linkObject) deliver(e *proto.Event) error {
+	ev, err := delivery.EventFrom(e)
 	if err != nil {
 		return badEvent(err)
 	}

@@ -27,8 +27,6 @@ type Group interface {
 type Hub interface {
 	// Topic returns the topic of that name, nil if there is none.
 	Topic(name string) Topic
-	// NewEvent makes an event of the tail of a request. It copies tail.
-	NewEvent(tail []byte) (*delivery.Event, error)
 }
 
 // Topic is where the events of one topic go. No method waits.

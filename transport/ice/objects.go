@@ -64,7 +64,7 @@ func (f *Face) locateTopic(v *fsm.View, rest string) server.Servant {
 		return nil
 	}
 	if to := f.hub.Topic(t.Name); to != nil {
-		return &privatePublisher{hub: f.hub, topic: to, subscriber: subscriber}
+		return &privatePublisher{topic: to, subscriber: subscriber}
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func splitPrivate(g *topics.Graph, rest string) (*topics.Topic, topics.Identity)
 
 func (f *Face) locatePublisher(name string) server.Servant {
 	if t := f.hub.Topic(name); t != nil {
-		return &publisher{hub: f.hub, topic: t}
+		return &publisher{topic: t}
 	}
 	return nil
 }

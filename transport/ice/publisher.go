@@ -4,16 +4,14 @@ import (
 	"context"
 
 	"floe/topics"
+	"floe/transport/delivery"
 	"floe/transport/ice/proto"
 	"floe/transport/ice/server"
 )
 
 // publisher is the object that takes a topic's events: every operation, also
 // ice_ping, is one.
-type publisher struct {
-	hub   Hub
-	topic Topic
-}
+type publisher struct{ topic Topic }
 
 // Inline is true: publishing never waits.
 func (p *publisher) Inline(*server.Request) bool { return true }
@@ -23,10 +21,10 @@ func (p *publisher) Alive() bool { return p.topic.Alive() }
 
 // Dispatch publishes the request as an event.
 func (p *publisher) Dispatch(_ context.Context, r *server.Request, dst []byte) []byte {
-	if refused := refuseEvent(r, dst, p.topic); refused != nil {
+	if refused := refuseEvent(r, dst); refused != nil {
 		return refused
 	}
-	ev, err := p.hub.NewEvent(r.Tail)
+	ev, err := delivery.NewEvent(r.Tail)
 	if err != nil {
 		return server.AppendError(dst, r, badEvent(err))
 	}
@@ -36,7 +34,6 @@ func (p *publisher) Dispatch(_ context.Context, r *server.Request, dst []byte) [
 
 // privatePublisher takes events for one subscriber. They cross no link.
 type privatePublisher struct {
-	hub        Hub
 	topic      Topic
 	subscriber topics.Identity
 }
@@ -46,10 +43,10 @@ func (p *privatePublisher) Inline(*server.Request) bool { return true }
 
 // Dispatch hands the request to the subscriber as an event.
 func (p *privatePublisher) Dispatch(_ context.Context, r *server.Request, dst []byte) []byte {
-	if refused := refuseEvent(r, dst, p.topic); refused != nil {
+	if refused := refuseEvent(r, dst); refused != nil {
 		return refused
 	}
-	ev, err := p.hub.NewEvent(r.Tail)
+	ev, err := delivery.NewEvent(r.Tail)
 	if err != nil {
 		return server.AppendError(dst, r, badEvent(err))
 	}
@@ -60,14 +57,12 @@ func (p *privatePublisher) Dispatch(_ context.Context, r *server.Request, dst []
 }
 
 // refuseEvent returns the reply to a request that is no event, nil to one that is.
-func refuseEvent(r *server.Request, dst []byte, t Topic) []byte {
+func refuseEvent(r *server.Request, dst []byte) []byte {
 	switch {
 	case r.Facet != "":
 		return proto.AppendNotExist(dst, proto.StatusFacetNotExist, &r.Request)
 	case r.Tail == nil:
 		return server.AppendError(dst, r, badEvent(proto.ErrEncapsulation))
-	case !t.Alive():
-		return proto.AppendNotExist(dst, proto.StatusObjectNotExist, &r.Request)
 	}
 	return nil
 }

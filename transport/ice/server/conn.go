@@ -30,9 +30,8 @@ type conn struct {
 
 	in      input
 	request Request
-	replies []byte  // of the requests read together, not yet written
-	last    Lasting // servant of the request before, if it may be kept
-	lastID  proto.Identity
+	replies []byte // of the requests read together, not yet written
+	kept    kept
 	fresh   bool // Refresh was called since the last read
 
 	slots chan struct{} // one for each request in a goroutine of its own

@@ -129,6 +129,8 @@ func TestDrain(t *testing.T) {
 	h.dial(t).ping(1)
 }
 
+// Idle or busy, no connection is silent. No client of Ice 3.8, which closes a
+// connection after 60 s of silence, is at hand: this reads the frames by hand.
 func TestHeartbeats(t *testing.T) {
 	h := start(t, Config{Heartbeat: 20 * time.Millisecond}, Transport{})
 	idle := h.dial(t)
@@ -406,6 +408,34 @@ func TestRefreshAgainLater(t *testing.T) {
 	}
 	if n := h.objects.refreshes.Load(); n != 3 {
 		t.Errorf("%d refreshes for 3 requests one after the other", n)
+	}
+}
+
+type mortal struct {
+	Servant
+	dead bool
+}
+
+func (m *mortal) Alive() bool { return !m.dead }
+
+func TestKeptServants(t *testing.T) {
+	var k kept
+	a, b := &mortal{}, &mortal{}
+	idA, idB := proto.Identity{Name: "a"}, proto.Identity{Name: "b"}
+	k.add(idA, a)
+	k.add(idB, b)
+	if k.find(idA) != Servant(a) || k.find(idB) != Servant(b) || k.find(idB) != Servant(b) {
+		t.Error("not kept")
+	}
+	b.dead = true
+	if k.find(idB) != nil || k.find(idA) != Servant(a) {
+		t.Error("the dead is kept, or the living is not")
+	}
+	for i := range 1000 {
+		k.add(proto.Identity{Name: fmt.Sprint(i)}, a)
+	}
+	if len(k.all) > keptMax {
+		t.Errorf("%d kept", len(k.all))
 	}
 }
 

@@ -93,8 +93,8 @@ func answer(ctx context.Context, s Servant, r *Request, dst []byte) []byte {
 // All requests read together came before one Refresh, so one will do.
 func (c *conn) locate(ctx context.Context) Servant {
 	id := c.request.Identity
-	if c.last != nil && c.lastID == id && c.last.Alive() {
-		return c.last
+	if s := c.kept.find(id); s != nil {
+		return s
 	}
 	objects := c.config.Objects
 	s := objects.Locate(id)
@@ -106,7 +106,7 @@ func (c *conn) locate(ctx context.Context) Servant {
 		}
 	}
 	if lasting, ok := s.(Lasting); ok {
-		c.last, c.lastID = lasting, id
+		c.kept.add(id, lasting)
 	}
 	return s
 }
