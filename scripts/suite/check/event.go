@@ -76,6 +76,8 @@ type EventResult struct {
 	// Lost counts missing deliveries of events taken, by the fault that was
 	// active near them; "none" where there was none.
 	Lost map[string]int
+	// LostInCalm counts those lost while there was no fault.
+	LostInCalm int
 	// Expected counts the deliveries of events taken.
 	Expected int
 }
@@ -228,6 +230,7 @@ func (c *eventChecker) losses() {
 			missing++
 			c.result.Lost[c.cause(s, sub)]++
 			if calm {
+				c.result.LostInCalm++
 				c.lossless.breach("%s on %s never got event %s/%d of %s, cost %d, published %s through %s", sub.Name, sub.Topic, s.Publisher, s.Seq, s.Topic, s.Cost, s.Mode, s.Node)
 			}
 		}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"floe/scripts/suite/check"
+	"floe/scripts/suite/lab"
+	"floe/scripts/suite/schedule"
+)
+
+// Files of a report.
+const (
+	historyFile = "history.jsonl"
+	sentFile    = "published.jsonl"
+	gotFile     = "delivered.jsonl"
+	factsFile   = "run.json"
+)
+
+// errApart says that the nodes are not at one index.
+var errApart = errors.New("the nodes are not at one index")
+
+// facts is what has to be known of a run, beside its histories, to judge it.
+type facts struct {
+	options
+	Command  string            `json:"command"`
+	Commit   string            `json:"commit"`
+	Versions map[string]string `json:"versions"`
+	Date     time.Time         `json:"date"`
+	// Machine is the number of processors; Network says how nodes were kept apart.
+	Machine  int             `json:"processors"`
+	Network  string          `json:"network"`
+	Note     string          `json:"note,omitempty"`
+	Schedule []schedule.Step `json:"schedule"`
+
+	Subscribers   []check.Subscriber `json:"subscribers"`
+	Faults        []check.Fault      `json:"faults"`
+	Calm          check.Span         `json:"calm"`
+	QuietFrom     int64              `json:"quiet_from"`
+	LeaderChanges int                `json:"leader_changes"`
+}
+
+func newFacts(o options, l *lab.Lab) facts {
+	f := facts{options: o, Command: o.command(), Date: time.Now().UTC(), Machine: runtime.NumCPU(), Schedule: o.schedule(),
+		Network: "one network namespace a node", Commit: commit(),
+		Versions: map[string]string{"floe": output(o.Binary, "version"), "go": runtime.Version(), "icestormadmin": output("icestormadmin", "--version")}}
+	if !l.Namespaces {
+		f.Network = "loopback addresses"
+	}
+	return f
+}
+
+// commit is the tree's commit, marked where the tree differs from it.
+func commit() string {
+	id := output("git", "rev-parse", "--short=12", "HEAD")
+	if output("git", "status", "--porcelain", "--untracked-files=no") != "unknown" {
+		id += " with changes"
+	}
+	return id
+}
+
+func (f facts) save(dir string) error {
+	b, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, factsFile), b, 0o644)
+}
+
+func loadFacts(dir string) (facts, error) {
+	var f facts
+	b, err := os.ReadFile(filepath.Join(dir, factsFile))
+	if err != nil {
+		return f, err
+	}
+	return f, json.Unmarshal(b, &f)
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"floe/scripts/suite/check"
+	"floe/scripts/suite/history"
+	"floe/scripts/suite/report"
+	"floe/scripts/suite/workload"
+)
+
+const (
+	// linearizableTime is how long porcupine may take.
+	linearizableTime = 8 * time.Second
+	// backInService is how soon after the last heal each node has to take
+	// changes again; 15 s, since the machine may be busy with other things.
+	backInService = 15 * time.Second
+)
+
+// judge reads the histories of a run, writes the report beside them and prints
+// the verdicts. The last line is the sum of it.
+func judge(dir string, out io.Writer) error {
+	f, err := loadFacts(dir)
+	if err != nil {
+		return fmt.Errorf("%s holds no run: %w", dir, err)
+	}
+	events, err := history.Lines[history.Event](filepath.Join(dir, historyFile))
+	if err != nil {
+		return err
+	}
+	ops := history.Pair(events)
+	p := report.Page{Command: f.Command, Commit: f.Commit, Versions: f.Versions, Date: f.Date, Processors: f.Machine, Network: f.Network, Note: f.Note,
+		Seed: f.Seed, Schedule: f.Schedule, LeaderChanges: f.LeaderChanges, Outcomes: report.Count(ops), Faults: f.Faults}
+	if f.Workload != "events" {
+		judgeGraph(&p, f, ops, dir)
+	}
+	p.Verdicts = append(p.Verdicts, check.Digest(ops))
+	if f.Workload != "graph" {
+		if err := judgeEvents(&p, f, ops, dir); err != nil {
+			return err
+		}
+	}
+	if err := p.Write(dir); err != nil {
+		return err
+	}
+	fmt.Fprint(out, p.Text())
+	fmt.Fprintf(out, "report in %s\n%s\n", shorten(dir), p.LastLine())
+	if !p.Kept() {
+		return errBroken
+	}
+	return nil
+}
+
+func judgeGraph(p *report.Page, f facts, ops []history.Op, dir string) {
+	set := check.Set(ops)
+	p.Operations += set.Operations
+	p.Acknowledged += set.Acknowledged
+	p.Lost += set.Lost
+	p.Recovered = set.Recovered
+	progress := check.MakeProgress(ops, f.Faults, f.Calm, nodeNames(f.Nodes), backInService)
+	p.Progress = &progress
+	p.Verdicts = append(p.Verdicts, set.Verdict, check.Register(ops, linearizableTime, dir), progress.Verdict, check.Identity(ops))
+}
+
+func judgeEvents(p *report.Page, f facts, ops []history.Op, dir string) error {
+	sent, err := history.Lines[check.Sent](filepath.Join(dir, sentFile))
+	if err != nil {
+		return err
+	}
+	got, err := history.Lines[check.Got](filepath.Join(dir, gotFile))
+	if err != nil {
+		return err
+	}
+	result := check.Events(check.EventRun{Links: workload.EventLinks, Subscribers: f.Subscribers, Sent: sent, Got: got, Faults: f.Faults, QuietFrom: f.QuietFrom})
+	p.Events = &result
+	p.Verdicts = append(p.Verdicts, result.Verdicts...)
+	if f.Workload == "events" { // nothing else counts operations
+		p.Operations, p.Acknowledged, p.Lost = result.Sent, result.Taken, result.LostInCalm
+	}
+	return nil
+}
+
+func nodeNames(n int) []string {
+	var out []string
+	for i := range n {
+		out = append(out, fmt.Sprintf("n%d", i+1))
+	}
+	return out
+}
+
+// shorten makes a path relative where that is shorter.
+func shorten(dir string) string {
+	here, err := os.Getwd()
+	if err != nil {
+		return dir
+	}
+	if rel, err := filepath.Rel(here, dir); err == nil && len(rel) < len(dir) {
+		return rel
+	}
+	return dir
+}

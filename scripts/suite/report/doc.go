@@ -1,0 +1,3 @@
+// Package report writes what a failure run found: report.json for programs and
+// report.md, one page, for people.
+package report

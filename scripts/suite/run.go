@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"floe/scripts/suite/history"
+	"floe/scripts/suite/lab"
+	"floe/scripts/suite/nemesis"
+	"floe/scripts/suite/workload"
+)
+
+// run is one failure run while it happens.
+type run struct {
+	options options
+	lab     *lab.Lab
+	nodes   []workload.Node
+	log     *history.Log
+	sent    *history.Log
+	got     *history.Log
+	watch   *watcher
+	facts   facts
+
+	graph  *workload.Graph
+	events *workload.Events
+}
+
+func newRun(o options, l *lab.Lab) (*run, error) {
+	r := &run{options: o, lab: l, facts: newFacts(o, l)}
+	start := time.Now()
+	for _, f := range []struct {
+		log  **history.Log
+		name string
+	}{{&r.log, historyFile}, {&r.sent, sentFile}, {&r.got, gotFile}} {
+		log, err := history.Create(filepath.Join(o.Report, f.name), start)
+		if err != nil {
+			return nil, err
+		}
+		*f.log = log
+	}
+	for _, n := range l.Nodes {
+		r.nodes = append(r.nodes, workload.Node{Name: n.Name, HTTP: n.HTTP(), IceHost: n.Host, IcePort: lab.IcePort})
+	}
+	r.watch = &watcher{log: r.log, nodes: r.nodes}
+	r.choose()
+	return r, r.facts.save(o.Report)
+}
+
+// choose makes the workloads that were asked for.
+func (r *run) choose() {
+	if r.options.Workload != "events" {
+		admin, err := exec.LookPath("icestormadmin")
+		if err != nil {
+			fmt.Println("icestormadmin is missing, so it takes no part: run scripts/install-deps")
+		}
+		r.graph = &workload.Graph{Log: r.log, Nodes: r.nodes, Seed: r.options.Seed, Admin: admin}
+	}
+	if r.options.Workload != "graph" {
+		r.events = &workload.Events{Log: r.log, Sent: r.sent, Got: r.got, Nodes: r.nodes, Seed: r.options.Seed,
+			Listen: r.listen}
+	}
+}
+
+// close ends logs and subscribers.
+func (r *run) close() error {
+	if r.events != nil {
+		r.events.Close()
+	}
+	return errors.Join(r.log.Close(), r.sent.Close(), r.got.Close())
+}
+
+// carryOut starts the cluster and takes it through both phases. An error says
+// that the run is void: the promises were not put to the test.
+func (r *run) carryOut(ctx context.Context) error {
+	if err := r.start(ctx); err != nil {
+		return err
+	}
+	var background sync.WaitGroup
+	watching, stopWatching := context.WithCancel(ctx)
+	background.Go(func() { r.watch.run(watching) })
+	working, stopWorking := context.WithDeadline(ctx, r.options.deadline())
+	r.work(working, &background)
+
+	err := r.safety(ctx)
+	if err == nil {
+		err = r.liveness(ctx)
+		<-working.Done()
+	}
+	stopWorking()
+	stopWatching()
+	background.Wait()
+	if err == nil && ctx.Err() == nil {
+		err = r.finish(ctx)
+	}
+	return errors.Join(err, ctx.Err(), r.facts.save(r.options.Report))
+}
+
+// start brings all nodes up, one cluster, and sets the workloads up.
+func (r *run) start(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	if err := startNodes(ctx, r.lab); err != nil {
+		return err
+	}
+	if r.graph != nil {
+		if err := r.graph.Setup(ctx); err != nil {
+			return err
+		}
+	}
+	if r.events != nil {
+		if err := r.events.Setup(ctx); err != nil {
+			return err
+		}
+		r.facts.Subscribers = r.events.Subscribers()
+	}
+	r.say("the cluster is up: %d nodes, faults begin", len(r.nodes))
+	return r.facts.save(r.options.Report)
+}
+
+func (r *run) work(ctx context.Context, all *sync.WaitGroup) {
+	if r.graph != nil {
+		all.Go(func() { r.graph.Run(ctx) })
+	}
+	if r.events != nil {
+		all.Go(func() { r.events.Run(ctx) })
+	}
+}
+
+// safety is the phase with faults.
+func (r *run) safety(ctx context.Context) error {
+	r.phase("safety")
+	if !r.lab.Namespaces {
+		r.facts.Note = "without root: nothing was cut"
+	}
+	n := &nemesis.Nemesis{Lab: nemesis.Of(r.lab), Log: r.log, Leader: r.watch.leader}
+	limit, cancel := context.WithDeadline(ctx, r.options.deadline().Add(-r.options.Time*3/10))
+	defer cancel()
+	faults, err := n.Run(limit, r.steps())
+	r.facts.Faults = faults
+	return err
+}
+
+// liveness is the phase in which everything is whole and has to work.
+func (r *run) liveness(ctx context.Context) error {
+	r.phase("liveness")
+	r.facts.Calm.Start = r.log.Now()
+	r.say("all faults are healed")
+	waiting, cancel := context.WithDeadline(ctx, r.options.deadline())
+	defer cancel()
+	if err := awaitReady(waiting, r.nodes); err != nil {
+		r.log.Note("phase", "", err.Error(), nil) // the checkers say what it means
+		return nil
+	}
+	r.facts.QuietFrom = r.log.Now()
+	r.say("all nodes are ready again, %s after the last heal", time.Duration(r.facts.QuietFrom-r.facts.Calm.Start).Round(time.Millisecond))
+	return nil
+}
+
+// finish lets the last events arrive and reads the end state.
+func (r *run) finish(ctx context.Context) error {
+	r.phase("final reads")
+	r.facts.Calm.End = r.log.Now()
+	r.facts.LeaderChanges = r.watch.changes()
+	ctx, cancel := context.WithTimeout(ctx, 12*time.Second)
+	defer cancel()
+	if r.events != nil {
+		r.events.Settle(ctx)
+	}
+	workload.Final(ctx, r.log, r.nodes)
+	r.watch.digests(ctx)
+	return nil
+}
+
+func (r *run) phase(name string) { r.log.Note("phase", "", name, nil) }
+
+func (r *run) say(format string, args ...any) {
+	fmt.Printf("%6.1fs  %s\n", time.Since(time.Unix(0, r.options.Started)).Seconds(), fmt.Sprintf(format, args...))
+}
