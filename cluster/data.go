@@ -129,12 +129,14 @@ func (n *Node) restore() error {
 const replayBatch = 512
 
 // replay applies the entries from after the snapshot up to the commit index
-// on disk. It stands in for raft's own replay; see DESIGN.md of logstore.
+// on disk, or the one in the identity, which a clean stop notes. It stands in
+// for raft's own replay; see DESIGN.md of logstore.
 func (n *Node) replay(snapshot uint64) error {
 	commit, err := n.disk.store.GetCommitIndex()
 	if err != nil {
 		return err
 	}
+	commit = max(commit, n.identity.CommitIndex)
 	var batch []*raft.Log
 	for i := snapshot + 1; i <= commit; i++ {
 		l := new(raft.Log)

@@ -95,11 +95,15 @@ func (g *gossip) config() *memberlist.Config {
 
 // run joins others until all members are seen, and passes on changes of our own.
 func (g *gossip) run(ctx context.Context) {
+	told := string(g.NodeMeta(memberlist.MetaMaxSize))
 	for ctx.Err() == nil {
 		poked := g.n.poke.next()
-		// Without a limit it would wait for ever where nobody is left to hear it.
-		if err := g.list.UpdateNode(lookSoon); err != nil && ctx.Err() == nil {
-			g.n.log.Debug("gossip update", "error", err)
+		if now := string(g.NodeMeta(memberlist.MetaMaxSize)); now != told {
+			told = now
+			// Without a limit it would wait for ever where nobody is left to hear it.
+			if err := g.list.UpdateNode(lookSoon); err != nil && ctx.Err() == nil {
+				g.n.log.Debug("gossip update", "error", err)
+			}
 		}
 		wait := lookCalm
 		if g.list.NumMembers() < len(g.n.View().Servers) {

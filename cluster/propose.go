@@ -219,7 +219,7 @@ func (n *Node) awaitLeader(ctx context.Context, asked time.Time) (string, error)
 		if least := asked.Add(t.Election); until.Before(least) {
 			until = least
 		}
-		if n.half.Load() == nil || time.Now().After(until) {
+		if n.half.Load() == nil || !time.Now().Before(until) {
 			return "", n.noQuorum(ctx)
 		}
 		select {

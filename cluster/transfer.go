@@ -22,11 +22,8 @@ func (n *Node) Transfer(ctx context.Context, id string) error {
 	if n.half.Load() == nil {
 		return refused(CodeNotMember, "%v", n.errOutOfService())
 	}
-	old, err := n.awaitLeader(ctx, time.Now())
+	old, err := n.requestTransfer(ctx, id)
 	if err != nil {
-		return err
-	}
-	if _, err := askNode[struct{}](ctx, n, old, "cluster.transfer", transferRequest{ID: id}); err != nil {
 		return err
 	}
 	for {
@@ -37,6 +34,27 @@ func (n *Node) Transfer(ctx context.Context, id string) error {
 		}
 		if !waitFor(ctx, changed, transferTimeout) {
 			return refused(CodeUnchanged, "leadership did not pass to %s within %v; the leader is %s", orAny(id), transferTimeout, n.LeaderID())
+		}
+	}
+}
+
+// requestTransfer has the leader, whoever that is by now, give leadership
+// away, and returns its id.
+func (n *Node) requestTransfer(ctx context.Context, id string) (string, error) {
+	asked := time.Now()
+	for {
+		changed := n.leaders.changed.next()
+		leader, err := n.awaitLeader(ctx, asked)
+		if err != nil {
+			return "", err
+		}
+		_, err = askNode[struct{}](ctx, n, leader, "cluster.transfer", transferRequest{ID: id})
+		if err == nil {
+			return leader, nil
+		}
+		again := codeOf(err) == codeNotLeader || notSent(err)
+		if !again || !waitFor(ctx, changed, 5*retryPause) {
+			return "", err
 		}
 	}
 }

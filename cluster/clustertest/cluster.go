@@ -159,6 +159,16 @@ func (n *Node) Kill() {
 	n.Stop()
 }
 
+// Kill kills nodes at one moment.
+func Kill(nodes ...*Node) {
+	for _, n := range nodes {
+		n.host.Close()
+	}
+	for _, n := range nodes {
+		n.Stop()
+	}
+}
+
 // Err waits for the node's Run to end and returns its error.
 func (n *Node) Err() error {
 	n.c.T.Helper()
