@@ -16,39 +16,47 @@ const (
 	HTTPPort = "7480"
 )
 
-// network gives out addresses of 127.0.0.0/8. The first of its /24 is held by a listener for the life of the test
-// binary, so that two test binaries never share one.
-var network = sync.OnceValues(func() (*subnet, error) {
-	for range 100 {
-		a, b := 1+rand.IntN(253), rand.IntN(256) // 127.0.x.x is for people
-		l, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.1:7399", a, b))
-		if err == nil {
-			return &subnet{a: a, b: b, last: 1, claim: l}, nil
-		}
-	}
-	return nil, errors.New("no free network in 127.0.0.0/8")
-})
+// network gives out addresses of 127.0.0.0/8, from one /24 after the other. The first of each is held by a listener for
+// the life of the test binary, so that two test binaries never share one.
+var network subnet
 
 type subnet struct {
-	a, b  int
-	claim net.Listener
-
-	mu   sync.Mutex
-	last int
+	mu     sync.Mutex
+	prefix string
+	last   int
+	claims []net.Listener
 }
 
 // NewIP returns a loopback address that no other node or test uses.
 func NewIP(t testing.TB) string {
 	t.Helper()
-	n, err := network()
+	ip, err := network.next()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return ip
+}
+
+func (n *subnet) next() (string, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.last++
-	if n.last > 254 {
-		t.Fatal("no loopback address is left")
+	if n.prefix == "" || n.last == 254 {
+		if err := n.claim(); err != nil {
+			return "", err
+		}
 	}
-	return fmt.Sprintf("127.%d.%d.%d", n.a, n.b, n.last)
+	n.last++
+	return fmt.Sprintf("%s.%d", n.prefix, n.last), nil
+}
+
+func (n *subnet) claim() error {
+	for range 100 {
+		prefix := fmt.Sprintf("127.%d.%d", 1+rand.IntN(253), rand.IntN(256)) // 127.0.x.x is for people
+		l, err := net.Listen("tcp", prefix+".1:7399")
+		if err == nil {
+			n.prefix, n.last, n.claims = prefix, 1, append(n.claims, l)
+			return nil
+		}
+	}
+	return errors.New("no free network in 127.0.0.0/8")
 }

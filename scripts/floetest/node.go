@@ -176,7 +176,7 @@ func (n *Node) Log() string {
 // Tail is the end of the log, for people.
 func (n *Node) Tail() string {
 	text := n.Log()
-	if over := len(text) - 6000; over > 0 {
+	if over := len(text) - 3000; over > 0 {
 		return "...\n" + text[over:]
 	}
 	return text
