@@ -55,6 +55,19 @@ func TestAdminCommands(t *testing.T) {
 	}
 }
 
+// A06: separators and comments; a # is no comment but an unknown command.
+func TestAdminScriptWithComments(t *testing.T) {
+	f := startFace(t, newGroup(t, "IceStorm"), nil)
+	script := "create H;create I; // one // still one\n;\n/* not\nthis */ create J\n# nor this\ncreate K"
+	_, stderr, _ := peers.AdminScript(t, f.adminAt(), script)
+	if stdout, _, _ := peers.Admin(t, f.adminAt(), "topics"); stdout != "H\nI\nJ\nK\n" {
+		t.Errorf("topics %q; %s", stdout, stderr)
+	}
+	if !strings.Contains(stderr, "unknown command `#'") {
+		t.Errorf("stderr %q", stderr)
+	}
+}
+
 func TestAdminShowsNoQuorum(t *testing.T) {
 	f := startFace(t, newGroup(t, "IceStorm", makeTopics("A")...), nil)
 	f.group.setRefuse(errNoQuorum)

@@ -403,6 +403,33 @@ func TestRepeatedForwardIsDroppedOnce(t *testing.T) {
 	}
 }
 
+// G10, X09: what races with destroy leaves nothing that revives the topic.
+func TestDestroyRacesWithSubscribeAndLink(t *testing.T) {
+	f := startFace(t, newGroup(t, "IceStorm", makeTopics("u")...), nil)
+	want := f.group.View().Digest()
+	clients := []*peer{f.dial(t), f.dial(t), f.dial(t)}
+	target := obj("IceStorm", "topic.t")
+	link := linkParams(f.topicProxy(f.group.View(), "u"), 0)
+	for range 100 {
+		f.group.must(t, makeTopics("t")...)
+		clients[0].send(request(1, target, "subscribeAndGetPublisher", 0, subscribeParams(nil, proto.NewProxy(obj("s", "x")))))
+		clients[1].send(request(1, target, "link", 0, link))
+		clients[2].send(request(1, target, "destroy", 0, nil))
+		for i, c := range clients {
+			b, err := c.message()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s := proto.Status(b[18]); s != proto.StatusOK && (s != proto.StatusObjectNotExist || i == 2) {
+				t.Fatalf("client %d: %v", i, s)
+			}
+		}
+	}
+	if got := f.group.View().Digest(); got != want {
+		t.Errorf("something of the destroyed topics is left")
+	}
+}
+
 func TestForwardToDestroyedTopic(t *testing.T) {
 	f := startFace(t, newGroup(t, "IceStorm", makeTopics("a")...), nil)
 	c := f.dial(t)

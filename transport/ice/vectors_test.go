@@ -111,7 +111,7 @@ type line struct {
 	bytes      []byte
 }
 
-func readVector(t *testing.T, file string) []line {
+func readVector(t testing.TB, file string) []line {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {

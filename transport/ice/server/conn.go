@@ -73,10 +73,11 @@ func (c *conn) run() {
 		c.complain(err)
 		return
 	}
-	err := c.read(c.listener.server.ctx)
+	ctx := c.listener.server.ctx
+	err := c.read(ctx)
 	c.flush()
 	if errors.Is(err, errClosing) {
-		c.closeGracefully()
+		c.closeGracefully(ctx)
 		return
 	}
 	c.complain(err)
@@ -195,20 +196,4 @@ func (c *conn) deadline() time.Time {
 		return time.Now().Add(c.config.FrameTimeout)
 	}
 	return time.Time{}
-}
-
-// closeGracefully ends a connection by Ice's rules: everything begun is
-// finished and answered, then CloseConnection, then the client closes.
-func (c *conn) closeGracefully() {
-	c.tasks.Wait()
-	if c.write(proto.AppendClose(nil)) != nil {
-		return
-	}
-	c.stream.SetReadDeadline(time.Now().Add(c.config.CloseTimeout))
-	var waste [1024]byte
-	for {
-		if _, err := c.stream.Read(waste[:]); err != nil {
-			return
-		}
-	}
 }

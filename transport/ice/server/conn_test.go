@@ -82,15 +82,67 @@ func TestShutdownFinishesWhatWasBegun(t *testing.T) {
 	close(h.objects.gate)
 	p.wantReply(1)
 	p.want(proto.MessageCloseConnection)
-	p.send(call(2, "sink", "late", 0, nil)) // must not be executed
+	// What crossed it: a client repeats the first elsewhere, the others never.
+	p.send(call(2, "sink", "late", 0, nil))
+	p.send(call(0, "sink", "late", 0, nil))
+	batch, at := proto.BeginBatch(nil)
+	p.send(proto.EndBatch(append(batch, call(0, "sink", "late", 0, nil)[18:]...), at, 1, 0))
 	p.Close()
 	<-down
-	if n := h.objects.sink.events.Load(); n != 0 {
-		t.Errorf("%d requests executed after CloseConnection", n)
+	if n, twoway := h.objects.sink.events.Load(), h.objects.sink.twoway.Load(); n != 2 || twoway != 0 {
+		t.Errorf("%d requests executed after CloseConnection, %d of them twoway; want 2 and 0", n, twoway)
 	}
 	if _, err := net.Dial("tcp", h.addr); err == nil {
 		t.Error("still accepting")
 	}
+}
+
+// Whatever a client sent oneway before it hears that we close is executed.
+func TestNoOnewayIsLostAtDrain(t *testing.T) {
+	h := start(t, Config{}, Transport{})
+	p := h.dial(t)
+	event := call(0, "sink", "x", 0, func(b []byte) []byte { return append(b, make([]byte, 200)...) })
+	sent := make(chan int64)
+	closing := make(chan struct{})
+	go func() {
+		n := int64(0)
+		for ; ; n++ {
+			select {
+			case <-closing:
+				p.Conn.(*net.TCPConn).CloseWrite()
+				sent <- n
+				return
+			default:
+				p.Write(event)
+			}
+		}
+	}()
+	eventually(t, "some events", func() bool { return h.objects.sink.events.Load() > 1000 })
+	h.Drain(true)
+	p.want(proto.MessageCloseConnection)
+	close(closing)
+	want := <-sent
+	eventually(t, "the end", func() bool { return h.Stats()[0].Connections == 0 })
+	if got := h.objects.sink.events.Load(); got != want {
+		t.Errorf("%d events executed of %d sent", got, want)
+	}
+}
+
+func TestManyIdleConnections(t *testing.T) {
+	h := start(t, Config{}, Transport{})
+	var all []net.Conn
+	for range 1000 {
+		c, err := net.Dial("tcp", h.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	h.dial(t).ping(1)
+	for _, c := range all {
+		c.Close()
+	}
+	eventually(t, "their end", func() bool { return h.Stats()[0].Connections == 1 })
 }
 
 func TestShutdownCutsOffWhatHangs(t *testing.T) {

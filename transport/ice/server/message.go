@@ -25,17 +25,22 @@ func (c *conn) message(ctx context.Context, h proto.Header, body []byte) error {
 	default: // a heartbeat, or a reply to nothing we asked
 		return nil
 	}
-	if h.Compressed() {
-		plain, err := proto.Decompress(body, c.config.MessageSizeMax)
-		if err != nil {
-			return err
-		}
-		body = plain
+	body, err := plain(h, body, c.config.MessageSizeMax)
+	if err != nil {
+		return err
 	}
 	if h.Type == proto.MessageBatchRequest {
 		return c.batch(ctx, body)
 	}
 	return c.single(ctx, body)
+}
+
+// plain undoes the compression of a body.
+func plain(h proto.Header, body []byte, max int) ([]byte, error) {
+	if !h.Compressed() {
+		return body, nil
+	}
+	return proto.Decompress(body, max)
 }
 
 // single runs one request, here or in a goroutine.

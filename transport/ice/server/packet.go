@@ -85,11 +85,9 @@ func (p *packets) datagram(ctx context.Context, b []byte, from netip.AddrPort) e
 	if h.Size > len(b) {
 		return fmt.Errorf("%w: datagram of %d bytes says %d", proto.ErrProtocol, len(b), h.Size)
 	}
-	body := b[proto.HeaderSize:h.Size]
-	if h.Compressed() {
-		if body, err = proto.Decompress(body, p.server.config.MessageSizeMax); err != nil {
-			return err
-		}
+	body, err := plain(h, b[proto.HeaderSize:h.Size], p.server.config.MessageSizeMax)
+	if err != nil {
+		return err
 	}
 	p.request.addr = from
 	switch h.Type {
