@@ -3,6 +3,7 @@ package delivery
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -101,21 +102,38 @@ func (h *Hub) reach() (ok, failed int) {
 	return ok, failed
 }
 
-// Problems says in words what keeps this node from removing dead receivers;
-// empty where nothing does.
+// Problems says in words what people should look at: that this node takes
+// itself for the sick one, and which links that leave the cluster are down.
 func (h *Hub) Problems() []string {
+	problems := h.downLinks()
 	h.reaper.mu.Lock()
 	sick := h.reaper.sick
 	h.reaper.mu.Unlock()
-	if !sick {
-		return nil
+	if sick && h.reaper.isSick() {
+		ok, failed := h.reach()
+		problems = append(problems, fmt.Sprintf("this node can't reach %d of the %d addresses it delivered to in the last minute; it takes itself for the one cut off and has no subscribers removed", failed, ok+failed))
 	}
-	ok, failed := h.reach()
-	if failed <= ok {
-		h.reaper.isSick()
-		return nil
+	return problems
+}
+
+func (h *Hub) downLinks() (problems []string) {
+	for _, r := range h.receivers() {
+		if r.link {
+			problems = r.appendDown(problems)
+		}
 	}
-	return []string{fmt.Sprintf("this node can't reach %d of the %d addresses it delivered to in the last minute; it takes itself for the one cut off and has no subscribers removed", failed, ok+failed)}
+	slices.Sort(problems)
+	return problems
+}
+
+// appendDown appends a link's trouble, if it has any.
+func (r *Receiver) appendDown(problems []string) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.outage.Over() {
+		return problems
+	}
+	return append(problems, fmt.Sprintf("the link from topic %q to %s is down since %s: %v", r.name, r.label(), r.down.UTC().Format(time.RFC3339), r.lastErr))
 }
 
 // where returns the address of a receiver, or its name where it has none yet.

@@ -52,7 +52,7 @@ type Config struct {
 	// Queue bounds each subscriber's queue; 10000 events and 16 MiB.
 	Queue Limits
 	// LinkQueue bounds each queue of a link that leaves the cluster;
-	// 100000 events and 64 MiB. Its policy is always DropOldest.
+	// 250000 events and 128 MiB. Its policy is always DropOldest.
 	LinkQueue Limits
 	// Interval is the discard interval; 60 s.
 	Interval time.Duration
@@ -68,7 +68,7 @@ func (c Config) withDefaults() Config {
 		c.Log = hclog.NewNullLogger()
 	}
 	c.Queue = c.Queue.withDefaults(10_000, 16<<20)
-	c.LinkQueue = c.LinkQueue.withDefaults(100_000, 64<<20)
+	c.LinkQueue = c.LinkQueue.withDefaults(250_000, 128<<20)
 	c.LinkQueue.Policy = DropOldest
 	c.Interval = orDuration(c.Interval, time.Minute)
 	c.ReapEvery = orDuration(c.ReapEvery, 100*time.Millisecond)

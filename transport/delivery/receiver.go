@@ -35,6 +35,7 @@ type Receiver struct {
 	address  string
 	lastOK   time.Time
 	lastFail time.Time
+	down     time.Time // when the outage began
 }
 
 // state is what a receiver is doing.
@@ -158,6 +159,7 @@ func (r *Receiver) Done(n int) {
 	if !r.outage.Over() && r.state == active {
 		r.outage.Success()
 		r.hub.reaper.withdraw(r)
+		r.log.Info("receiver works again", "topic", r.name, "receiver", r.label(), "link", r.link)
 	}
 }
 
@@ -194,12 +196,16 @@ func (r *Receiver) Fail(f Failure) {
 	if r.state >= condemned || r.state == waiting && f.Class != Hard {
 		return
 	}
+	first := r.outage.Over()
 	next, remove := r.outage.Fail(now, f.Class == Hard, r.rules)
 	if remove {
 		r.condemn(f)
 		return
 	}
-	r.log.Debug("delivery failed", "topic", r.name, "receiver", r.label(), "error", f.Err, "again_in", next.Sub(now))
+	if first {
+		r.down = now
+		r.log.Info("delivery fails, trying again", "topic", r.name, "receiver", r.label(), "link", r.link, "error", f.Err)
+	}
 	r.pause(next.Sub(now))
 }
 

@@ -49,6 +49,8 @@ const (
 	shareBytes  = 32 << 10
 	// largeTail is from where on a tail is not copied.
 	largeTail = 8 << 10
+	// keepBuffer is the largest buffer kept for the next write.
+	keepBuffer = 512 << 10
 )
 
 var batches = sync.Pool{New: func() any { return new(batch) }}
@@ -64,7 +66,7 @@ func newBatch(c *conn, limit int) *batch {
 func (b *batch) release() {
 	b.reset()
 	b.conn = nil
-	if cap(b.buf) <= 2*maxWrite {
+	if cap(b.buf) <= keepBuffer {
 		batches.Put(b)
 	}
 }

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"floe/topics"
 	"floe/transport/delivery"
 	"floe/transport/ice/proto"
 )
@@ -122,4 +124,70 @@ func (s *stand) queued() (most uint64) {
 		}
 	}
 	return most
+}
+
+// BenchmarkLink forwards events over a link to a topic in this process, so
+// its CPU time holds that of a receiver that only answers.
+func BenchmarkLink(b *testing.B) {
+	for _, size := range []int{16, 256, 4096} {
+		b.Run(fmt.Sprintf("%dB", size), func(b *testing.B) {
+			endpoint := answerer(b)
+			st := newStand(b, Config{}, delivery.Config{})
+			p := proto.NewProxy(proto.Identity{Name: "topic.b", Category: "IceStorm"}, endpoint)
+			st.group.linkTo(topics.Remote{Identity: topics.Identity(p.Identity), Proxy: proto.AppendProxy(nil, &p, proto.Encoding11)})
+			encaps, at := proto.BeginEncapsulation(nil, proto.Encoding11)
+			encaps = proto.EndEncapsulation(append(encaps, strings.Repeat("x", size)...), at)
+			tail := proto.AppendTail(nil, "message", 0, nil, encaps)
+			topic := st.Topic("a")
+			b.ReportAllocs()
+			start := cpuTime()
+			for n := 0; b.Loop(); n++ {
+				ev, _ := delivery.NewEvent(tail)
+				topic.Publish(ev)
+				if n%256 == 0 {
+					st.pace()
+				}
+			}
+			for st.queued() > 0 {
+			}
+			b.ReportMetric((cpuTime()-start)/float64(b.N), "cpu-ns/event")
+			if lost := st.Stats().Total.Lost(); lost > 0 {
+				b.Errorf("%d events were lost", lost)
+			}
+		})
+	}
+}
+
+// answerer is a topic and its link: it answers all it is asked.
+func answerer(b *testing.B) (e proto.Endpoint) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	e = proto.Endpoint{Type: proto.EndpointTCP, Host: "127.0.0.1", Port: int32(l.Addr().(*net.TCPAddr).Port)}
+	p := proto.NewProxy(proto.Identity{Name: "b.link"}, e)
+	done := make(chan struct{})
+	b.Cleanup(func() { l.Close(); <-done })
+	go func() {
+		defer close(done)
+		nc, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer nc.Close()
+		nc.Write(proto.AppendValidate(nil))
+		for r := bufio.NewReader(nc); ; {
+			message, h, err := readWhole(r)
+			var q proto.Request
+			if err != nil || h.Type != proto.MessageRequest || proto.ParseRequest(message[proto.HeaderSize:], &q) != nil {
+				return
+			}
+			reply, at := proto.BeginResult(nil, q.ID, proto.Encoding11)
+			if string(q.Operation) == "getLinkProxy" {
+				reply = proto.AppendProxy(reply, &p, proto.Encoding11)
+			}
+			nc.Write(proto.EndResult(reply, at))
+		}
+	}()
+	return e
 }

@@ -41,8 +41,8 @@ func New(config Config) *Client {
 }
 
 // Close waits until outstanding requests are answered or ctx ends, closes
-// all connections gracefully and returns when everything has ended. Senders
-// should be closed before.
+// all connections gracefully and returns when everything has ended, which is
+// two seconds after ctx at the latest. Senders should be closed before.
 func (c *Client) Close(ctx context.Context) {
 	c.mu.Lock()
 	c.closed = true
@@ -52,7 +52,16 @@ func (c *Client) Close(ctx context.Context) {
 		conn.retire()
 	}
 	c.stop()
+	force := time.AfterFunc(farewellTime, c.cut)
+	defer force.Stop()
 	c.wg.Wait()
+}
+
+// cut ends what does not end gracefully: a write that stands still.
+func (c *Client) cut() {
+	for _, conn := range c.open() {
+		conn.nc.Close()
+	}
 }
 
 // settle waits until no connection has anything to do.

@@ -31,6 +31,7 @@ type conn struct {
 	nextID  int32
 	due     time.Time // since when an answer is due
 
+	writing atomic.Bool
 	// When something was read, written, and sent or answered, in
 	// nanoseconds since 1970. Heartbeats are no use.
 	lastRead, lastWrite, lastUse atomic.Int64
@@ -158,6 +159,9 @@ func (c *conn) answered(id int32) source {
 
 // quiet tells whether there is nothing to send and no answer due.
 func (c *conn) quiet() bool {
+	if c.writing.Load() {
+		return false
+	}
 	c.mu.Lock()
 	idle := c.head == len(c.ready) || c.state == connLost
 	c.mu.Unlock()

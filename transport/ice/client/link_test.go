@@ -128,7 +128,10 @@ func TestLinkSurvivesARestartAtTheSamePort(t *testing.T) {
 	eventually(t, "it arrives", func() bool { return st.receiver().Delivered == 1 })
 	s.stop()
 	st.publish("b", "c")
-	eventually(t, "it is marked down", func() bool { r := st.receiver(); return r.State == "retrying" && r.LastError != "" })
+	eventually(t, "it is marked down", func() bool {
+		r := st.receiver()
+		return r.State == "retrying" && r.LastError != "" && len(st.Problems()) == 1
+	})
 	s = asTopic(serverAt(t, address))
 	eventually(t, "all arrive", func() bool { return st.receiver().Queued == 0 })
 	// Nothing else may be lost than what was under way.

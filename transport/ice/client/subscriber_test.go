@@ -264,3 +264,35 @@ func TestStopClosesGracefully(t *testing.T) {
 		}
 	})
 }
+
+func TestStopDoesNotWaitForAStalledSubscriber(t *testing.T) {
+	stalled, silent := newServer(t), newServer(t)
+	stalled.set(func(s *server) { s.deaf = true })
+	silent.set(always(answerNothing))
+	st := newStand(t, Config{}, delivery.Config{})
+	st.group.subscribe("stalled", proxyTo(proto.Oneway, stalled.endpoint()))
+	st.group.subscribe("silent", proxyTo(proto.Twoway, silent.endpoint()))
+	encaps, at := proto.BeginEncapsulation(nil, proto.Encoding11)
+	encaps = proto.EndEncapsulation(proto.AppendString(encaps, make([]byte, 256<<10)), at)
+	ev, _ := delivery.NewEvent(proto.AppendTail(nil, "big", 0, nil, encaps))
+	for range 60 {
+		st.Topic("a").Publish(ev)
+	}
+	eventually(t, "the silent one has some", func() bool { return len(silent.executed()) == 5 })
+	began := time.Now()
+	st.stop()
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("stopping took %v", took)
+	}
+}
+
+func TestDrainFlushesBatches(t *testing.T) {
+	s := newServer(t)
+	st := newStand(t, Config{FlushInterval: time.Hour}, delivery.Config{})
+	st.group.subscribe("s", proxyTo(proto.BatchOneway, s.endpoint()))
+	st.publish(names(10)...)
+	if left := st.Drain(t.Context()); left != 0 {
+		t.Errorf("got %d left, want 0", left)
+	}
+	eventually(t, "all arrive", func() bool { return len(s.executed()) == 10 })
+}

@@ -47,6 +47,8 @@ func (c *conn) write() {
 
 // turn gathers from all that are ready, s first, and writes once.
 func (c *conn) turn(s source) {
+	c.writing.Store(true)
+	defer c.writing.Store(false)
 	b := newBatch(c, c.limit)
 	defer b.release()
 	for ; s != nil; s = c.next() {
