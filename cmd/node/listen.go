@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"floe/cluster"
 	"floe/transport/ice/proto"
 )
 
@@ -42,6 +43,9 @@ func readOptions(flags *pflag.FlagSet) (*options, error) {
 	}
 	if text := o.text("allow-from"); text != "" {
 		o.allow, _ = parsePrefixes(text) // checked when it was set
+	}
+	if err := cluster.CheckID(o.text("id")); err != nil {
+		return nil, usagef("--id: %v", err)
 	}
 	return o, errors.Join(o.checkPeer(), o.checkReach(), o.checkTLS(), o.checkAdapter())
 }
@@ -77,6 +81,9 @@ func (o *options) checkPeer() error {
 	}
 	if o.number("bootstrap-expect") == 1 {
 		return usagef("--bootstrap-expect 1: one node founds a cluster without it")
+	}
+	if o.number("bootstrap-expect") > 0 && o.text("non-voter") == "true" {
+		return usagef("--bootstrap-expect founds a cluster of voters; a --non-voter joins it later")
 	}
 	return nil
 }
