@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -92,7 +91,7 @@ func ready(ctx context.Context, n workload.Node) error {
 	defer answer.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, 4096)) // the status says it all
 	if answer.StatusCode != http.StatusOK {
-		return errors.New(strings.TrimSpace(string(text)))
+		return fmt.Errorf("%s: %s", answer.Status, strings.TrimSpace(string(text)))
 	}
 	return nil
 }

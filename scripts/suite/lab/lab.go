@@ -20,7 +20,7 @@ type Lab struct {
 	Namespaces bool `json:"namespaces"`
 	// Owner is the process that the lab ends with; zero for one that stays.
 	Owner process `json:"owner"`
-	// Binary is the floe program.
+	// Binary is the lab's copy of the floe program.
 	Binary string `json:"binary"`
 	// Cuts are the faults of the network, by name.
 	Cuts map[string][]Cut `json:"cuts,omitempty"`
@@ -48,7 +48,8 @@ func root() string {
 
 // Config says what a lab is to be.
 type Config struct {
-	Nodes  int
+	Nodes int
+	// Binary is the floe program, which is copied.
 	Binary string
 	// Stay has it outlive this process.
 	Stay bool
@@ -60,7 +61,7 @@ func Create(c Config) (*Lab, error) {
 	if err := Sweep(); err != nil {
 		return nil, err
 	}
-	l := &Lab{Namespaces: os.Geteuid() == 0, Binary: c.Binary, Cuts: map[string][]Cut{}}
+	l := &Lab{Namespaces: os.Geteuid() == 0, Cuts: map[string][]Cut{}}
 	if !c.Stay {
 		l.Owner = self()
 	}
@@ -70,7 +71,7 @@ func Create(c Config) (*Lab, error) {
 	for i := range c.Nodes {
 		l.Nodes = append(l.Nodes, l.newNode(i+1))
 	}
-	if err := errors.Join(l.save(), l.build()); err != nil {
+	if err := errors.Join(l.takeBinary(c.Binary), l.save(), l.build()); err != nil {
 		return nil, errors.Join(err, l.Remove())
 	}
 	return l, nil
@@ -91,6 +92,20 @@ func (l *Lab) takeNumber() error {
 		return err
 	}
 	return fmt.Errorf("all %d labs under %s are in use", highest, root())
+}
+
+// takeBinary copies the program into the lab, so that a later build does not
+// change a cluster that runs.
+func (l *Lab) takeBinary(from string) error {
+	b, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	l.Binary = filepath.Join(l.dir, "bin", "floe")
+	if err := os.Mkdir(filepath.Dir(l.Binary), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(l.Binary, b, 0o755)
 }
 
 // Open returns the lab of that number, or with 0 the newest that stays.

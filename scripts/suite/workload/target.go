@@ -62,9 +62,9 @@ func end(p *history.Pending, function string, seen *history.Value, err error) (d
 	case kind != "" && kind == refused[function]:
 		p.OK(&history.Value{Refused: true})
 	case unsure(kind):
-		p.Info(err.Error())
+		p.Info(string(kind) + ": " + err.Error())
 	default:
-		p.Fail(err.Error())
+		p.Fail(string(kind) + ": " + err.Error())
 	}
 	return false
 }
