@@ -200,6 +200,36 @@ func TestRetrieveAllThatNeverFits(t *testing.T) {
 	if r.Status != proto.StatusUnknownException || !strings.Contains(r.Text, "3000 topics do not fit") {
 		t.Errorf("got %v %q", r.Status, r.Text)
 	}
+	// An operator who raised the limit raised it for clients too.
+	f = startFace(t, g, func(c *Config) { c.Server.MessageSizeMax = 4 << 20 })
+	d := f.dial(t).result(manager, "retrieveAll", proto.ModeIdempotent, nil)
+	if n := d.SeqSize(2); n != 3000 {
+		t.Errorf("%d topics", n)
+	}
+}
+
+// The estimate that fitting goes by is never too low, and close.
+func TestFittingEstimate(t *testing.T) {
+	g := newGroup(t, "IceStorm")
+	var endpoints []proto.Endpoint
+	for i := range 256 {
+		g.must(t, fsm.CreateTopic{Name: strings.Repeat("x", i)})
+	}
+	for i := range 5 {
+		endpoints = append(endpoints, proto.Endpoint{Type: proto.EndpointTCP, Host: strings.Repeat("h", 40*i), Port: 1})
+	}
+	v := g.View()
+	for _, encoding := range []proto.Version{proto.Encoding10, proto.Encoding11} {
+		for n := 1; n <= len(endpoints); n++ {
+			size := len(appendTopics(nil, v, endpoints[:n], encoding))
+			if got := fitting(v, endpoints, size-1, encoding); got >= n {
+				t.Errorf("%d endpoints take %d bytes, but fit in less", n, size)
+			}
+			if got := fitting(v, endpoints, size+3*v.Graph.Len(), encoding); got < n {
+				t.Errorf("%d endpoints take %d bytes, but %d fit in a little more", n, size, got)
+			}
+		}
+	}
 }
 
 func TestLocator(t *testing.T) {

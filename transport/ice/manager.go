@@ -69,26 +69,34 @@ func (f *Face) returnTopic(c *server.Call, name string) {
 	c.Out = proto.AppendProxy(c.Out, &p, c.In.Encoding())
 }
 
+// resultOverhead is what a reply has around its results: header, id, status,
+// and the encapsulation's size and version.
+const resultOverhead = proto.HeaderSize + 4 + 1 + 6
+
 // retrieveAll returns all topics with their proxies. The proxies carry as
-// many endpoints as still fit in one message, since clients refuse a larger one.
+// many endpoints as still fit in a message of 1 MiB, since that is all clients
+// take unless they are told. Only what does not fit in it with one endpoint
+// goes up to the limit we were given.
 func (f *Face) retrieveAll(_ context.Context, c *server.Call) error {
 	if err := c.In.Finish(); err != nil {
 		return err
 	}
 	v := f.group.View()
 	endpoints := f.addressesIn(v).stream
-	room := f.sizeMax - len(c.Out) // too strict by what else is gathered in Out
-	n := f.fitting(v, endpoints, room, c.In.Encoding())
+	n := fitting(v, endpoints, min(f.sizeMax, proto.DefaultMaxSize)-resultOverhead, c.In.Encoding())
+	if n < 0 {
+		n = min(1, fitting(v, endpoints, f.sizeMax-resultOverhead, c.In.Encoding()))
+	}
 	if n < 0 {
 		return fmt.Errorf("retrieveAll: %d topics do not fit in a message of %d bytes; retrieve them by name, or list them with: floe topics", v.Graph.Len(), f.sizeMax)
 	}
-	c.Out = f.appendTopics(c.Out, v, endpoints[:n], c.In.Encoding())
+	c.Out = appendTopics(c.Out, v, endpoints[:n], c.In.Encoding())
 	return nil
 }
 
 // fitting returns with how many endpoints in each proxy the dictionary of all
 // topics takes at most room bytes, -1 where it does not fit with one.
-func (f *Face) fitting(v *fsm.View, endpoints []proto.Endpoint, room int, encoding proto.Version) int {
+func fitting(v *fsm.View, endpoints []proto.Endpoint, room int, encoding proto.Version) int {
 	size := dictSize(v, encoding)
 	fit := -1
 	if size <= room && len(endpoints) == 0 {
@@ -119,7 +127,7 @@ func dictSize(v *fsm.View, encoding proto.Version) int {
 	return size
 }
 
-func (f *Face) appendTopics(dst []byte, v *fsm.View, endpoints []proto.Endpoint, encoding proto.Version) []byte {
+func appendTopics(dst []byte, v *fsm.View, endpoints []proto.Endpoint, encoding proto.Version) []byte {
 	dst = proto.AppendSize(dst, v.Graph.Len())
 	p := proto.NewProxy(proto.Identity{Category: v.Graph.Instance()}, endpoints...)
 	for t := range v.Graph.All() {
