@@ -24,7 +24,7 @@ lists them. On a terminal it has history and completion. A script from FILE or
 stdin prints data only; errors name the line, and the rest of the script goes
 on unless --stop-on-error is given.`,
 			flags: func(f *pflag.FlagSet) {
-				f.StringArrayP("execute", "e", nil, "run these `COMMANDS`; may be repeated")
+				f.VarP(&list{kind: "commands"}, "execute", "e", "run these `COMMANDS`; may be repeated")
 				f.Bool("stop-on-error", false, "end a script at the first error")
 			},
 			example: "floe admin < graph.txt\nfloe admin -e 'create A B; link A B 5; links'",
@@ -33,10 +33,7 @@ on unless --stop-on-error is given.`,
 }
 
 func runAdmin(ctx context.Context, s *session, c *call) error {
-	given, err := c.flags.GetStringArray("execute")
-	if err != nil {
-		return err
-	}
+	given := c.list("execute")
 	if len(given) > 0 && len(c.args) > 0 {
 		return usagef("`admin' takes -e or FILE, not both")
 	}

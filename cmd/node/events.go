@@ -26,7 +26,7 @@ func eventCommands() []*command {
 one sequence<byte>; with --ice-string, as one string.`,
 			flags: func(f *pflag.FlagSet) {
 				f.Var(newNumber(0, math.MinInt32, math.MaxInt32), "cost", "the event's cost; links with a lower cost do not carry it")
-				f.StringArray("context", nil, "`KEY=VALUE` of the event's context; may be repeated")
+				f.Var(&list{kind: "pair"}, "context", "`KEY=VALUE` of the event's context; may be repeated")
 				f.Var(newText("message"), "op", "the operation's `NAME`")
 				f.Bool("ice-string", false, "send DATA as one string")
 			},
@@ -61,12 +61,8 @@ func runPub(ctx context.Context, s *session, c *call) error {
 
 // contextOf puts --context and --cost together.
 func contextOf(c *call) (map[string]string, error) {
-	pairs, err := c.flags.GetStringArray("context")
-	if err != nil {
-		return nil, err
-	}
 	out := map[string]string{}
-	for _, pair := range pairs {
+	for _, pair := range c.list("context") {
 		key, v, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
 			return nil, usagef("--context %q is not KEY=VALUE", pair)

@@ -24,23 +24,23 @@ func envName(flag string) string {
 
 // fillIn gives flags that were not set on the command line the value of the
 // environment or, failing that, of the configuration file.
-func fillIn(cmd *cobra.Command) error {
-	file, err := readFile(cmd)
+func fillIn(cmd *cobra.Command, std stdio) error {
+	file, err := readFile(cmd, std)
 	if err != nil {
 		return err
 	}
 	var first error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if first == nil && !f.Changed && !slices.Contains(notSettings, f.Name) {
-			first = fillFlag(cmd.Flags(), f, file)
+			first = fillFlag(cmd.Flags(), f, std, file)
 		}
 	})
 	return first
 }
 
-func fillFlag(flags *pflag.FlagSet, f *pflag.Flag, file *settingsFile) error {
+func fillFlag(flags *pflag.FlagSet, f *pflag.Flag, std stdio, file *settingsFile) error {
 	for _, name := range []string{envName(f.Name), otherNames[f.Name]} {
-		if text, ok := os.LookupEnv(name); ok && name != "" {
+		if text, ok := std.env(name); ok && name != "" {
 			return setFlag(flags, f, text, name+" in the environment")
 		}
 	}
@@ -66,10 +66,10 @@ type settingsFile struct {
 
 // readFile reads the file that --config or FLOE_CONFIG names, if any. A key
 // that is no flag of any command is refused.
-func readFile(cmd *cobra.Command) (*settingsFile, error) {
+func readFile(cmd *cobra.Command, std stdio) (*settingsFile, error) {
 	path := cmd.Flag("config").Value.String()
 	if path == "" {
-		path = os.Getenv("FLOE_CONFIG")
+		path, _ = std.env("FLOE_CONFIG")
 	}
 	if path == "" {
 		return &settingsFile{}, nil

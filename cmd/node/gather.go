@@ -68,6 +68,7 @@ func (n *node) gatherNative(m *http.Metrics) {
 	m.Counter("floe_events_delivered_total", helpDelivered, float64(s.Delivered), "face", "native")
 	m.Counter("floe_events_dropped_total", helpDropped, float64(s.Dropped), "face", "native", "reason", "queue_full")
 	m.Gauge("floe_events_queued", helpQueued, float64(s.Queued), "face", "native")
+	m.Gauge("floe_native_topics", "Topics that native subscribers of this node want.", float64(s.Topics))
 	m.Gauge("floe_native_subscribers", "Native subscribers of this node.", float64(s.Subscribers))
 }
 

@@ -16,16 +16,18 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr})
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	code := run(ctx, os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr, os.LookupEnv})
 	stop()
 	os.Exit(code)
 }
 
-// stdio is what a command reads and writes.
+// stdio is what a command reads and writes, and its environment.
 type stdio struct {
 	in  io.Reader
 	out io.Writer
 	err io.Writer
+	env func(name string) (value string, found bool)
 }
 
 // run runs one command line and returns its exit code.

@@ -64,7 +64,7 @@ func newLogger(o *options) hclog.InterceptLogger {
 	return hclog.NewInterceptLogger(&hclog.LoggerOptions{
 		Name:       "floe",
 		Level:      hclog.LevelFromString(o.text("log-level")),
-		Output:     o.errors,
+		Output:     o.err,
 		JSONFormat: o.text("log-format") == "json",
 	})
 }
@@ -126,7 +126,7 @@ func (n *node) openCluster() error {
 	if err != nil {
 		return usagef("--timing: %v", err)
 	}
-	key, err := gossipKey(o.text("gossip-key-file"))
+	key, err := gossipKey(o)
 	if err != nil {
 		return err
 	}

@@ -84,8 +84,8 @@ func add(parents map[string]*cobra.Command, c *command, std stdio) {
 	}
 	cmd.Flags().SortFlags = c.local
 	c.addFlags(cmd.Flags(), true)
-	cmd.ValidArgsFunction = c.complete
-	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return fillIn(cmd) }
+	cmd.ValidArgsFunction = c.completer(std)
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return fillIn(cmd, std) }
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.runOnce(cmd.Context(), std, cmd.Flags(), args)
 	}

@@ -185,8 +185,9 @@ func serverTLS(o *options) (*tls.Config, error) {
 }
 
 // gossipKey is the secret of the gossip, nil where there is none.
-func gossipKey(file string) ([]byte, error) {
-	from, text := "FLOE_GOSSIP_KEY", os.Getenv("FLOE_GOSSIP_KEY")
+func gossipKey(o *options) ([]byte, error) {
+	text, _ := o.env("FLOE_GOSSIP_KEY")
+	from, file := "FLOE_GOSSIP_KEY", o.text("gossip-key-file")
 	if file != "" {
 		b, err := os.ReadFile(file)
 		if err != nil {

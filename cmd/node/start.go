@@ -130,7 +130,7 @@ func runStart(ctx context.Context, s *session, c *call) error {
 	if err != nil {
 		return err
 	}
-	o.errors = s.err
+	o.stdio = s.stdio
 	n, err := build(o)
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ var listenerNames = []string{"peer", "ice", "ice-ssl", "ice-ws", "ice-wss", "htt
 type options struct {
 	flags *pflag.FlagSet
 	listenOptions
-	errors interface{ Write([]byte) (int, error) } // where the log goes
+	stdio // the log goes to err
 }
 
 func (o *options) text(name string) string { return o.flags.Lookup(name).Value.String() }

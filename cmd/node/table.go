@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -50,6 +51,14 @@ func (c *call) text(name string) string {
 	return f.Value.String()
 }
 
+// list returns the items of a flag that may be repeated.
+func (c *call) list(name string) []string {
+	if l, ok := c.flags.Lookup(name).Value.(*list); ok {
+		return l.items
+	}
+	return nil
+}
+
 // commandTable lists all commands in the order of the help.
 func commandTable() []*command {
 	var all []*command
@@ -84,15 +93,17 @@ func (c *command) addFlags(flags *pflag.FlagSet, shared bool) {
 	}
 }
 
-// complete offers topics where a topic is due.
-func (c *command) complete(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if c.topic == nil || !c.topic(len(args)) || fillIn(cmd) != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+// completer offers topics where a topic is due.
+func (c *command) completer(std stdio) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if c.topic == nil || !c.topic(len(args)) || fillIn(cmd, std) != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		s, err := newSession(stdio{err: io.Discard}, c, cmd.Flags())
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		defer s.close()
+		return s.topicNames(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
 	}
-	s, err := newSession(stdio{}, c, cmd.Flags())
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	defer s.close()
-	return s.topicNames(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
 }

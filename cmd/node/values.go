@@ -217,3 +217,24 @@ func newBool() *value {
 		return strconv.FormatBool(yes), nil
 	}}
 }
+
+// list is a flag that may be repeated. It is a pflag.Value.
+type list struct {
+	kind  string
+	items []string
+}
+
+// String returns the items with commas.
+func (l *list) String() string { return strings.Join(l.items, ",") }
+
+// Type names the kind of value in the help.
+func (l *list) Type() string { return l.kind }
+
+// Set adds one item. An empty one is never right.
+func (l *list) Set(text string) error {
+	if strings.TrimSpace(text) == "" {
+		return errEmpty
+	}
+	l.items = append(l.items, text)
+	return nil
+}

@@ -90,6 +90,8 @@ type Stats struct {
 	Offered, Delivered, Dropped uint64
 	Queued                      int
 	Subscribers                 int
+	// Topics is how many topics they want.
+	Topics int
 }
 
 // New returns a Native without subscribers. Register it as a tap of the hub,
@@ -179,7 +181,7 @@ func (e *Invalid) Error() string { return e.Text }
 func (n *Native) Stats() Stats {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	s := Stats{Offered: n.counts.offered.Load(), Delivered: n.counts.delivered.Load(), Dropped: n.counts.dropped.Load(), Subscribers: len(n.local)}
+	s := Stats{Offered: n.counts.offered.Load(), Delivered: n.counts.delivered.Load(), Dropped: n.counts.dropped.Load(), Subscribers: len(n.local), Topics: len(n.wants.Load().local)}
 	for sub := range n.local {
 		s.Queued += sub.queue.len()
 	}

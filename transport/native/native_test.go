@@ -220,7 +220,7 @@ func TestFullQueue(t *testing.T) {
 			t.Errorf("got %+v, want event %d", line, i)
 		}
 	}
-	if d := cmp.Diff(Stats{Offered: 25, Delivered: 10, Dropped: 15, Subscribers: 1}, n.Stats()); d != "" {
+	if d := cmp.Diff(Stats{Offered: 25, Delivered: 10, Dropped: 15, Subscribers: 1, Topics: 1}, n.Stats()); d != "" {
 		t.Error(d)
 	}
 }

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
+	"floe/transport/ice/proto"
+)
+
+func optionsOf(t *testing.T, args ...string) (*options, error) {
+	t.Helper()
+	flags := pflag.NewFlagSet("start", pflag.ContinueOnError)
+	startFlags(flags)
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return readOptions(flags)
+}
+
+func TestListeners(t *testing.T) {
+	tests := []struct {
+		args string
+		name string
+		want string
+	}{
+		{"", "ice", "127.0.0.1:10000"},
+		{"", "peer", "127.0.0.1:7400"},
+		{"", "http", "127.0.0.1:7480"},
+		{"", "ice-ws", ""},
+		{"--bind 127.0.0.2", "ice", "127.0.0.2:10000"},
+		{"--bind 127.0.0.2 --ice :11", "ice", "127.0.0.2:11"},
+		{"--bind ::1 --ice :11", "ice", "[::1]:11"},
+		{"--bind 127.0.0.2 --ice 127.0.0.3:11", "ice", "127.0.0.3:11"},
+		{"--ice 127.0.0.3:11,:12", "ice", "127.0.0.3:11 127.0.0.1:12"},
+		{"--ice off", "ice", ""},
+		{"--http localhost:1", "http", "127.0.0.1:1"},
+	}
+	for _, tt := range tests {
+		o, err := optionsOf(t, strings.Fields(tt.args)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(o.at[tt.name], " "); got != tt.want {
+			t.Errorf("%s: --%s: got %q, want %q", tt.args, tt.name, got, tt.want)
+		}
+	}
+}
+
+// Nothing listens beyond this machine unless somebody said so, for each listener.
+func TestSafeByDefault(t *testing.T) {
+	tests := []struct {
+		args string
+		want string // part of the refusal, "" where there is none
+	}{
+		{"", ""},
+		{"--bind 127.9.9.9", ""},
+		{"--bind ::1", ""},
+		{"--bind 10.0.0.1", "--insecure=peer"},
+		{"--bind 0.0.0.0 --insecure=http", "--insecure=peer"},
+		{"--bind 0.0.0.0 --insecure=peer", "--insecure=http"},
+		{"--bind 10.0.0.1 --insecure", "--allow-from"},
+		{"--bind 10.0.0.1 --insecure --ice off", ""},
+		{"--bind 10.0.0.1 --insecure --allow-from 10.0.0.0/8", ""},
+		{"--bind 10.0.0.1 --allow-from 10.0.0.0/8", "--insecure=peer"},
+		{"--ice [::]:10000", "--allow-from"},
+		{"--ice-ws 10.0.0.1:1", "--allow-from"},
+		{"--http 10.0.0.1:1", "--insecure=http"},
+	}
+	for _, tt := range tests {
+		_, err := optionsOf(t, strings.Fields(tt.args)...)
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) || exitCode(err) != 2) {
+			t.Errorf("%s: got %v, want %q", tt.args, err, tt.want)
+		}
+	}
+}
+
+func TestMayIn(t *testing.T) {
+	ranges, err := parsePrefixes("10.1.0.0/16,192.168.1.7,fd00::/8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from, want := range map[string]bool{
+		"127.0.0.1:1": true, "[::1]:1": true, "10.1.2.3:1": true, "10.2.0.1:1": false,
+		"192.168.1.7:1": true, "192.168.1.8:1": false, "[::ffff:10.1.2.3]:1": true, "[fd12::1]:1": true, "[2001:db8::1]:1": false,
+	} {
+		if got := mayIn(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(from)), ranges); got != want {
+			t.Errorf("%s: got %t, want %t", from, got, want)
+		}
+	}
+	for _, bad := range []string{"10.0.0.0/33", "x", "10.0.0.0/8,", "10.0.0"} {
+		if _, err := parsePrefixes(bad); err == nil {
+			t.Errorf("%q is taken", bad)
+		}
+	}
+}
+
+func TestPublished(t *testing.T) {
+	tests := []struct {
+		bound, advertised, override string
+		want                        string
+	}{
+		{"127.0.0.1:10000", "", "", "tcp -h 127.0.0.1 -p 10000 -t 60000"},
+		{"0.0.0.0:10000", "10.0.0.1", "", "tcp -h 10.0.0.1 -p 10000 -t 60000"},
+		{"10.0.0.9:10000", "10.0.0.1", "", "tcp -h 10.0.0.1 -p 10000 -t 60000"},
+		{"0.0.0.0:10000", "10.0.0.1", "floe.example", "tcp -h floe.example -p 10000 -t 60000"},
+		{"0.0.0.0:10000", "10.0.0.1", "floe.example:99", "tcp -h floe.example -p 99 -t 60000"},
+		{"[::1]:10000", "", "", `tcp -h "::1" -p 10000 -t 60000`},
+		{"[::]:10000", "::2", "[::3]:7", `tcp -h "::3" -p 7 -t 60000`},
+	}
+	for _, tt := range tests {
+		host, port, err := published(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(tt.bound)), tt.advertised, tt.override)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(tt.want, endpoint(proto.EndpointTCP, host, port)); d != "" {
+			t.Errorf("%s, %s, %s: %s", tt.bound, tt.advertised, tt.override, d)
+		}
+	}
+}
+
+func TestSizes(t *testing.T) {
+	for text, want := range map[string]int64{"1": 1, "70000": 70000, "64KiB": 65536, "1MiB": 1 << 20, "2 GiB": 2 << 30, "1MB": 1000000, "7B": 7} {
+		if got, err := parseSize(text); err != nil || got != want {
+			t.Errorf("%s: got %d, %v, want %d", text, got, err, want)
+		}
+	}
+	for _, bad := range []string{"", "0", "-1", "1.5MiB", "MiB", "99999999999999999999", "9999999GiB", "x"} {
+		if got, err := parseSize(bad); err == nil {
+			t.Errorf("%q: got %d", bad, got)
+		}
+	}
+}

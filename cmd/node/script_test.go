@@ -1,0 +1,270 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"floe-bin": main})
+}
+
+// The scripts are what a person types and sees. "floe" runs inside this
+// process, "exec floe-bin" as a process of its own. "node" starts a node on free
+// ports and waits until it is ready; "stop" stops it as SIGTERM does.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("HOME", e.WorkDir)
+			e.Values[nodesKey] = map[string]*running{}
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"floe": cmdFloe, "code": cmdCode, "node": cmdNode, "stop": cmdStop, "waitfor": cmdWaitFor, "voters": cmdVoters, "ended": cmdEnded},
+	})
+}
+
+type key string
+
+const nodesKey key = "nodes"
+
+// running is a node that runs inside the test.
+type running struct {
+	out, err safeBuffer
+	cancel   context.CancelFunc
+	done     chan int
+	code     int
+}
+
+// safeBuffer is a buffer that is written and read by different goroutines.
+type safeBuffer struct {
+	mu      sync.Mutex
+	b       bytes.Buffer
+	changed chan struct{}
+}
+
+func (s *safeBuffer) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changed != nil {
+		close(s.changed)
+		s.changed = nil
+	}
+	return s.b.Write(b)
+}
+
+func (s *safeBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// await returns the first submatch once the pattern matches.
+func (s *safeBuffer) await(pattern string, ended <-chan int) (string, bool) {
+	re, limit := regexp.MustCompile(pattern), time.After(20*time.Second)
+	for {
+		s.mu.Lock()
+		m := re.FindStringSubmatch(s.b.String())
+		if s.changed == nil {
+			s.changed = make(chan struct{})
+		}
+		changed := s.changed
+		s.mu.Unlock()
+		if m != nil {
+			return m[1], true
+		}
+		select {
+		case <-changed:
+		case <-ended:
+			return "", false
+		case <-limit:
+			return "", false
+		}
+	}
+}
+
+// startNode runs floe start in this process. It returns nil where the node
+// ends at once; code and output are in the running then.
+func startNode(args ...string) (r *running, http string, ok bool) {
+	r = &running{done: make(chan int, 1)}
+	var ctx context.Context
+	ctx, r.cancel = context.WithCancel(context.Background())
+	go func() {
+		r.done <- run(ctx, append([]string{"start"}, args...), stdio{strings.NewReader(""), &r.out, &r.err, noEnv})
+	}()
+	ended := make(chan int, 1)
+	go func() {
+		code := <-r.done
+		r.done <- code
+		ended <- code
+	}()
+	http, ok = r.out.await(`listening for http +(\S+)`, ended)
+	if ok {
+		ok = awaitReady(http)
+	}
+	return r, http, ok
+}
+
+// awaitReady asks until a node is ready.
+func awaitReady(address string) bool {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for range 2000 {
+		resp, err := http.Get("http://" + address + "/readyz")
+		if err == nil {
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return true
+			}
+		}
+		<-tick.C
+	}
+	return false
+}
+
+// end stops a node and returns its exit code.
+func (r *running) end() int {
+	r.cancel()
+	return <-r.done
+}
+
+func noEnv(string) (string, bool) { return "", false }
+
+// cmdFloe: floe [<FILE] ARGS... runs one command line inside this process,
+// which is much faster than a process of its own; FILE is its stdin.
+func cmdFloe(ts *testscript.TestScript, neg bool, args []string) {
+	in := ""
+	if len(args) > 0 && strings.HasPrefix(args[0], "<") {
+		in, args = ts.ReadFile(args[0][1:]), args[1:]
+	}
+	env := func(name string) (string, bool) {
+		v := ts.Getenv(name)
+		return v, v != ""
+	}
+	code := run(context.Background(), args, stdio{strings.NewReader(in), ts.Stdout(), ts.Stderr(), env})
+	ts.Value(nodesKey).(map[string]*running)["code"] = &running{code: code}
+	if (code != 0) != neg {
+		ts.Fatalf("floe %q ended with %d", args, code)
+	}
+}
+
+// cmdCode: code N compares with what the last floe ended with.
+func cmdCode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: code N")
+	}
+	if got := ts.Value(nodesKey).(map[string]*running)["code"].code; strconv.Itoa(got) != args[0] {
+		ts.Fatalf("floe ended with %d, want %s", got, args[0])
+	}
+}
+
+// freePorts are listeners on ports that the system chooses.
+var freePorts = []string{"--peer", "127.0.0.1:0", "--ice", "127.0.0.1:0", "--http", "127.0.0.1:0"}
+
+// cmdNode: node NAME [FLAGS...] starts a node with its data in $WORK/NAME and
+// sets FLOE_ADDR, and addresses as $NAME_HTTP and $NAME_PEER.
+func cmdNode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: node NAME [FLAGS...]")
+	}
+	name := args[0]
+	flags := append(append([]string{"--data", ts.MkAbs(name), "--id", name}, freePorts...), args[1:]...)
+	r, address, ok := startNode(flags...)
+	ts.Defer(func() {
+		r.cancel()
+		<-r.done
+		r.done <- 0
+	})
+	if !ok {
+		r.cancel()
+		ts.Fatalf("node %s did not become ready\n%s%s", name, r.out.String(), r.err.String())
+	}
+	ts.Value(nodesKey).(map[string]*running)[name] = r
+	peer, _ := r.out.await(`listening for peer +(\S+)`, nil)
+	ts.Setenv("FLOE_ADDR", address)
+	ts.Setenv(name+"_HTTP", address)
+	ts.Setenv(name+"_PEER", peer)
+}
+
+// cmdStop: stop NAME stops a node and leaves its output in $WORK/NAME.out.
+func cmdStop(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: stop NAME")
+	}
+	r := ts.Value(nodesKey).(map[string]*running)[args[0]]
+	code := r.end()
+	r.done <- code
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".out"), []byte(r.out.String()), 0o644))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".err"), []byte(r.err.String()), 0o644))
+	if code != 0 {
+		ts.Fatalf("node %s ended with %d\n%s", args[0], code, r.err.String())
+	}
+}
+
+// cmdWaitFor: waitfor NAME N waits until a node wants the events of N topics
+// for native subscribers.
+func cmdWaitFor(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: waitfor NAME N")
+	}
+	await(ts, func() bool { return strings.Contains(scrape(ts, args[0]), "\nfloe_native_topics "+args[1]+"\n") })
+}
+
+// cmdVoters: voters NAME N waits until a node's cluster has N voters.
+func cmdVoters(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: voters NAME N")
+	}
+	await(ts, func() bool { return strings.Contains(scrape(ts, args[0]), "\nfloe_voters "+args[1]+"\n") })
+}
+
+// cmdEnded: ended NAME waits until a node's process ended by itself, with 0.
+func cmdEnded(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: ended NAME")
+	}
+	r := ts.Value(nodesKey).(map[string]*running)[args[0]]
+	select {
+	case code := <-r.done:
+		r.done <- code
+		if code != 0 {
+			ts.Fatalf("node %s ended with %d\n%s", args[0], code, r.err.String())
+		}
+	case <-time.After(20 * time.Second):
+		ts.Fatalf("node %s did not end", args[0])
+	}
+}
+
+// scrape returns a node's metrics.
+func scrape(ts *testscript.TestScript, name string) string {
+	resp, err := http.Get("http://" + ts.Getenv(name+"_HTTP") + "/metrics")
+	ts.Check(err)
+	defer resp.Body.Close()
+	var b bytes.Buffer
+	_, err = b.ReadFrom(resp.Body)
+	ts.Check(err)
+	return b.String()
+}
+
+// await looks again and again until cond holds.
+func await(ts *testscript.TestScript, cond func() bool) {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for range 4000 {
+		if cond() {
+			return
+		}
+		<-tick.C
+	}
+	ts.Fatalf("it never came to that")
+}
