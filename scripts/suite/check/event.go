@@ -49,9 +49,10 @@ type Subscriber struct {
 
 // Fault is when a fault was active and whom it struck.
 type Fault struct {
-	Kind       string
-	Nodes      []string
-	Start, End int64
+	Kind  string   `json:"kind"`
+	Nodes []string `json:"nodes"`
+	Start int64    `json:"start_ns"`
+	End   int64    `json:"end_ns"`
 }
 
 // EventRun is all that is known about the events of a run, during which the
@@ -69,17 +70,18 @@ type EventRun struct {
 
 // EventResult is what the event checker found.
 type EventResult struct {
-	Verdicts []Verdict
-	Taken    int // events surely taken by a node
-	Sent     int
-	Got      int
+	Verdicts []Verdict `json:"-"`
+	// Sent counts events, Taken those surely taken by a node.
+	Sent  int `json:"sent"`
+	Taken int `json:"taken"`
+	// Got counts deliveries, Expected those due of events taken.
+	Got      int `json:"deliveries"`
+	Expected int `json:"expected"`
 	// Lost counts missing deliveries of events taken, by the fault that was
 	// active near them; "none" where there was none.
-	Lost map[string]int
+	Lost map[string]int `json:"lost"`
 	// LostInCalm counts those lost while there was no fault.
-	LostInCalm int
-	// Expected counts the deliveries of events taken.
-	Expected int
+	LostInCalm int `json:"lost_without_fault"`
 }
 
 type eventID struct {

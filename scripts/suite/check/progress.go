@@ -30,7 +30,10 @@ type Spread struct {
 }
 
 // Span is a stretch of a run.
-type Span struct{ Start, End int64 }
+type Span struct {
+	Start int64 `json:"start_ns"`
+	End   int64 `json:"end_ns"`
+}
 
 // MakeProgress works out the figures of a run. C5 holds where each of the nodes
 // had a change acknowledged within the patience given after the beginning of

@@ -22,12 +22,6 @@ var EventLinks = map[string]int32{"ev-A>ev-B": 5, "ev-B>ev-C": 0, "ev-C>ev-B": -
 // eventTopics are the topics of the events workload.
 var eventTopics = []string{"ev-A", "ev-B", "ev-C"}
 
-// EventRecords is the topics and links that the workload's setup makes, for a
-// checker of the graph.
-func EventRecords() (topics, links []string) {
-	return eventTopics, slices.Sorted(maps.Keys(EventLinks))
-}
-
 // Events is the workload that publishes numbered events through every node to
 // subscribers beside every node.
 type Events struct {
