@@ -235,13 +235,14 @@ func (n *Node) awaitLeader(ctx context.Context, asked time.Time) (string, error)
 // noQuorum counts who can be reached.
 func (n *Node) noQuorum(ctx context.Context) *NoQuorum {
 	_, last, _ := n.leaders.get()
-	if n.half.Load() == nil {
+	h := n.half.Load()
+	if h == nil {
 		return &NoQuorum{LastLeader: last, Reason: n.errOutOfService().Error(), Voters: n.View().Voters()}
 	}
 	var voters []string
-	for _, s := range n.View().Servers {
-		if s.Voter {
-			voters = append(voters, s.ID)
+	for _, s := range h.servers() { // what Raft goes by; after a restart the View may be older
+		if s.Suffrage == raft.Voter {
+			voters = append(voters, string(s.ID))
 		}
 	}
 	return &NoQuorum{Voters: len(voters), Reachable: len(n.askAround(ctx, voters)), LastLeader: last}
