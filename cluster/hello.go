@@ -39,7 +39,7 @@ func (n *Node) info() nodeInfo {
 		ID: n.id, Nonce: n.nonce, Cluster: id.ClusterID, State: id.State, Incarnation: incarnationOf(id),
 		Address: n.cfg.Network.Address, Uptime: time.Since(n.started).Milliseconds(), Program: n.cfg.Program,
 		Supports: fsm.ProgramVersion, Expect: n.cfg.BootstrapExpect, Draining: n.draining.Load(),
-		Role: n.role(), Leader: n.LeaderID(), Term: n.term(), Applied: n.View().Index, Problems: n.listProblems(), Addresses: addresses,
+		Role: n.role(), Leader: n.LeaderID(), Term: n.Term(), Applied: n.View().Index, Problems: n.listProblems(), Addresses: addresses,
 	}
 }
 

@@ -93,7 +93,8 @@ func (n *Node) role() string {
 	return "follower"
 }
 
-func (n *Node) term() uint64 {
+// Term is the Raft term this node is in, 0 outside a cluster.
+func (n *Node) Term() uint64 {
 	if h := n.half.Load(); h != nil {
 		return h.raft.CurrentTerm()
 	}
@@ -118,7 +119,7 @@ type Status struct {
 func (n *Node) Status(ctx context.Context) Status {
 	view := n.View()
 	s := Status{
-		ClusterID: n.clusterID(), Node: n.id, Leader: n.LeaderID(), Term: n.term(), AppliedIndex: view.Index,
+		ClusterID: n.clusterID(), Node: n.id, Leader: n.LeaderID(), Term: n.Term(), AppliedIndex: view.Index,
 		Digest: view.Digest().String(), Version: view.Version, Members: n.Members(ctx), Problems: n.listProblems(),
 	}
 	if err := n.Ready(); err != nil && len(s.Problems) == 0 {
