@@ -114,7 +114,7 @@ func (t *Topic) subscribers(g *topics.Topic) []*Receiver {
 			continue
 		}
 		r := t.newReceiver(s.Identity, s.Serial, s.Proxy)
-		r.rules.Retry = int(topics.ParseCost([]byte(s.Setting("retryCount")))) // C's atoi, too
+		r.rules.Retry = retries(s)
 		r.queue = NewQueue(*t.hub.limits.Load())
 		r.sender = t.hub.config.Opener.Subscriber(r, g, s)
 		t.add(r)
@@ -123,20 +123,34 @@ func (t *Topic) subscribers(g *topics.Topic) []*Receiver {
 	return list
 }
 
+// retries reads the QoS retryCount as IceStorm does, with C's atoi: what is
+// no number, or less than -1, forgives nothing.
+func retries(s *topics.Subscription) int {
+	n := int(topics.ParseCost([]byte(s.Setting("retryCount"))))
+	if n < -1 {
+		return 0
+	}
+	return n
+}
+
 // outward returns the receiver of a link that leaves the graph.
 func (t *Topic) outward(g *topics.Topic, l *topics.Link) *Receiver {
 	if r := t.receivers[l.Serial]; r != nil {
-		if bytes.Equal(r.proxy, l.Remote.Proxy) {
+		if sameTarget(r.remote, l.Remote) {
 			return r
 		}
 		t.drop(l.Serial, r, Removed) // the link was given another address
 	}
 	r := t.newReceiver(l.Remote.Identity, l.Serial, l.Remote.Proxy)
-	r.link, r.rules.Retry = true, -1
+	r.link, r.remote, r.rules.Retry = true, l.Remote, -1
 	r.queue = NewQueue(t.hub.config.LinkQueue)
 	r.sender = t.hub.config.Opener.Link(r, g, l)
 	t.add(r)
 	return r
+}
+
+func sameTarget(a, b *topics.Remote) bool {
+	return a == b || bytes.Equal(a.Proxy, b.Proxy) && a.Cluster == b.Cluster && a.Topic == b.Topic
 }
 
 func (t *Topic) newReceiver(id topics.Identity, serial uint64, proxy []byte) *Receiver {

@@ -462,3 +462,45 @@ func TestTapSeesOneHop(t *testing.T) {
 		t.Errorf("got (-) want (+):\n%s", diff)
 	}
 }
+
+func TestRetryCount(t *testing.T) {
+	tests := []struct {
+		text string
+		want int
+	}{{"", 0}, {"abc", 0}, {"10abc", 10}, {"-1", -1}, {"-2", 0}, {" 3", 3}}
+	for _, test := range tests {
+		s := topics.Subscription{QoS: []topics.Setting{{Key: "retryCount", Value: test.text}}}
+		if got := retries(&s); got != test.want {
+			t.Errorf("%q: got %d, want %d", test.text, got, test.want)
+		}
+	}
+}
+
+func TestLinkThatMovesIsOpenedAnew(t *testing.T) {
+	g, o := newGroup(), newOpener()
+	g.create("a")
+	link := func(cluster string, cost int32) {
+		remote := topics.Remote{Identity: topics.Identity{Name: "topic.x"}, Cluster: cluster}
+		g.change(func(old *topics.Graph) *topics.Graph {
+			next, _, _ := old.LinkRemote("a", remote, cost, true)
+			return next
+		})
+	}
+	h := start(t, Config{Group: g, Opener: o})
+	sender := func() *fakeSender {
+		h.Topic("a").Publish(event("x", nil))
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		return o.by["a/topic.x"]
+	}
+	link("one", 0)
+	first := sender()
+	link("one", 5)
+	if sender() != first {
+		t.Error("a new cost made a new receiver")
+	}
+	link("two", 5)
+	if second := sender(); second == first || len(second.got) != 1 {
+		t.Error("a link that leads elsewhere kept its sender")
+	}
+}

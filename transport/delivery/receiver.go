@@ -21,6 +21,7 @@ type Receiver struct {
 	serial uint64
 	proxy  []byte
 	link   bool
+	remote *topics.Remote // of a link
 	rules  Rules
 	sender Sender
 

@@ -162,6 +162,29 @@ func TestWebSocketFrames(t *testing.T) {
 	}
 }
 
+// shortConn takes so many bytes and no more.
+type shortConn struct {
+	net.Conn
+	room int
+}
+
+func (s shortConn) Write(p []byte) (int, error) {
+	if len(p) <= s.room {
+		return len(p), nil
+	}
+	return s.room, io.ErrShortWrite
+}
+
+func TestWebSocketSaysHowMuchLeft(t *testing.T) {
+	tests := []struct{ room, want int }{{0, 0}, {6, 0}, {8, 2}, {16, 10}}
+	for _, test := range tests {
+		w := &websocket{Conn: shortConn{room: test.room}}
+		if got, _ := w.Write(make([]byte, 10)); got != test.want {
+			t.Errorf("room for %d: got %d, want %d", test.room, got, test.want)
+		}
+	}
+}
+
 func TestWebSocketRefused(t *testing.T) {
 	answers := []string{
 		"HTTP/1.1 404 Not Found\r\n\r\n",

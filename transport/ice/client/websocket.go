@@ -162,20 +162,17 @@ func (w *websocket) control(op byte, size int64) error {
 	}
 	w.unmask(payload)
 	if op == opPing {
-		return w.frame(opPong, payload)
+		_, err := w.frame(opPong, payload)
+		return err
 	}
 	return nil
 }
 
-// Write sends p as one binary frame.
-func (w *websocket) Write(p []byte) (int, error) {
-	if err := w.frame(opBinary, p); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
+// Write sends p as one binary frame. Beside an error it returns how much of p
+// left: the peer may have read whole messages in it.
+func (w *websocket) Write(p []byte) (int, error) { return w.frame(opBinary, p) }
 
-func (w *websocket) frame(op byte, payload []byte) error {
+func (w *websocket) frame(op byte, payload []byte) (int, error) {
 	b := make([]byte, 0, len(payload)+14)
 	b = append(b, finBit|op)
 	switch n := len(payload); {
@@ -189,11 +186,12 @@ func (w *websocket) frame(op byte, payload []byte) error {
 	var mask [4]byte
 	rand.Read(mask[:])
 	b = append(b, mask[:]...)
+	head := len(b)
 	for i, c := range payload {
 		b = append(b, c^mask[i&3])
 	}
 	w.write.Lock()
 	defer w.write.Unlock()
-	_, err := w.Conn.Write(b)
-	return err
+	n, err := w.Conn.Write(b)
+	return max(0, n-head), err
 }
