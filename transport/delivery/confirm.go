@@ -13,7 +13,7 @@ const confirmers = 16
 
 // confirmWithin is how long a second opinion may take. It covers a host that
 // doesn't answer at all.
-const confirmWithin = 10 * time.Second
+var confirmWithin = 10 * time.Second
 
 // confirm asks another voter about receivers that could not be reached.
 // Those at one address are asked about once.
@@ -43,6 +43,10 @@ func (p *reaper) judge(ctx context.Context, group []*Receiver, doubts map[*Recei
 	if ctx.Err() != nil {
 		return
 	}
+	if !asked && limit.Err() != nil {
+		p.doubtAgain(group, doubts)
+		return
+	}
 	sick := asked && p.isSick()
 	for _, r := range group {
 		if asked && (reachable || sick) {
@@ -51,6 +55,16 @@ func (p *reaper) judge(ctx context.Context, group []*Receiver, doubts map[*Recei
 			continue
 		}
 		p.ripen(r, doubts[r])
+	}
+}
+
+// doubtAgain asks once more later: the others did not answer in time, which
+// does not mean that there are none.
+func (p *reaper) doubtAgain(group []*Receiver, doubts map[*Receiver]Failure) {
+	for _, r := range group {
+		if r.isCondemned() {
+			p.condemn(r, doubts[r])
+		}
 	}
 }
 

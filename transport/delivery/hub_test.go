@@ -347,6 +347,35 @@ func TestSecondOpinion(t *testing.T) {
 	}
 }
 
+func TestSecondOpinionThatDoesNotComeInTime(t *testing.T) {
+	defer func(d time.Duration) { confirmWithin = d }(confirmWithin)
+	confirmWithin = 10 * time.Millisecond
+	g, o := newGroup(), newOpener()
+	g.create("a")
+	g.subscribe("a", "s")
+	o.setFail("s", &Failure{Unreachable, errors.New("down")})
+	asked := make(chan struct{}, 1000)
+	h := New(Config{
+		Group: g, Opener: o, ReapEvery: time.Millisecond,
+		Confirm: func(ctx context.Context, _ []byte) (bool, bool) {
+			asked <- struct{}{}
+			<-ctx.Done()
+			return false, false
+		},
+	})
+	ctx, stop := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { h.Run(ctx) })
+	h.Topic("a").Publish(event("x", nil))
+	<-asked
+	<-asked // once more
+	stop()
+	wg.Wait()
+	if g.proposals() != 0 {
+		t.Error("its removal was proposed")
+	}
+}
+
 func TestSickNodeRemovesNobody(t *testing.T) {
 	g, o := newGroup(), newOpener()
 	g.create("a")

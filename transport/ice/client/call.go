@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"floe/transport/ice/proto"
 )
@@ -131,8 +132,11 @@ func (c *call) abandon(conn *conn) {
 	}
 }
 
+const probeGrace = 2 * time.Second
+
 // Probe reports whether what a proxy (in encoding 1.1) names can be reached:
-// something at one of its endpoints answers. Datagrams reach everybody.
+// something at one of its endpoints answers, within two seconds more than the
+// connect timeout. Datagrams reach everybody.
 func (c *Client) Probe(ctx context.Context, proxy []byte) bool {
 	d := proto.NewDecoder(proxy, proto.Encoding11)
 	p := d.Proxy()
@@ -142,6 +146,8 @@ func (c *Client) Probe(ctx context.Context, proxy []byte) bool {
 	if p.Mode == proto.Datagram || p.Mode == proto.BatchDatagram {
 		return true
 	}
+	ctx, cancel := context.WithTimeout(ctx, c.config.ConnectTimeout+probeGrace)
+	defer cancel()
 	_, err := c.Call(ctx, &p, "ice_ping", proto.ModeNonmutating, nil, nil)
 	return err == nil
 }
