@@ -50,9 +50,16 @@ func measure(ctx context.Context, o options, stdout, log io.Writer) (err error) 
 		return err
 	}
 	b.report = newReport(b, stdout)
+	err = b.runAll(ctx, rows)
+	b.report.finish()
+	return errors.Join(err, b.report.save(o.out))
+}
+
+// runAll runs the rows. One that breaks doesn't stop the others; an interrupted one is not reported.
+func (b *bench) runAll(ctx context.Context, rows []row) error {
 	var errs []error
 	for i, r := range rows {
-		fmt.Fprintf(log, "bench: row %d of %d: %s\n", i+1, len(rows), r.name)
+		fmt.Fprintf(b.log, "bench: row %d of %d: %s\n", i+1, len(rows), r.name)
 		got := b.runRow(ctx, r)
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -62,8 +69,7 @@ func measure(ctx context.Context, o options, stdout, log io.Writer) (err error) 
 		}
 		b.report.add(got)
 	}
-	b.report.finish()
-	return errors.Join(append(errs, b.report.save(o.out))...)
+	return errors.Join(errs...)
 }
 
 // chooseSides makes sure that there are programs to run.
