@@ -70,6 +70,7 @@ func TestLinksWithARealIceStormOutliveRestarts(t *testing.T) {
 	if got := n.Must("links"); !strings.HasPrefix(got, "out to Storm/in with cost 2") {
 		t.Errorf("theirs at other ports: links: %q", got)
 	}
+	waitMetric(t, n, func(v float64) bool { return v == 1 }, "floe_topic_receivers_failing", `topic="out"`)
 	s = federated(service(n), storm)
 	admin(t, s, "unlink IceStorm/out Storm/in; link IceStorm/out Storm/in 2")
 	both("theirs at other ports, link made again")
