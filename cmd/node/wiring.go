@@ -116,18 +116,36 @@ func clientTLS(o *options) (*tls.Config, error) {
 // reachMethod asks another node whether it can reach what a proxy names.
 const reachMethod = "delivery.reach"
 
-// confirm asks the other voters, one after the other, until one answers.
+// confirm asks the other voters, all at once; the first answer counts.
 func (n *node) confirm(ctx context.Context, proxy []byte) (reachable, asked bool) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answers := make(chan *bool)
+	waiting := 0
 	for _, s := range n.cluster.View().Servers {
 		if !s.Voter || s.ID == n.cluster.ID() {
 			continue
 		}
-		answer, err := n.cluster.Call(ctx, s.ID, reachMethod, proxy)
-		if err == nil && json.Unmarshal(answer, &reachable) == nil {
-			return reachable, true
+		waiting++
+		go func() { answers <- n.askReach(ctx, s.ID, proxy) }()
+	}
+	for ; waiting > 0; waiting-- {
+		if answer := <-answers; answer != nil && !asked {
+			reachable, asked = *answer, true
+			cancel() // the others end, and are waited for
 		}
 	}
-	return false, false
+	return reachable, asked
+}
+
+// askReach asks one node, nil where it gives no answer.
+func (n *node) askReach(ctx context.Context, id string, proxy []byte) *bool {
+	answer, err := n.cluster.Call(ctx, id, reachMethod, proxy)
+	var reachable bool
+	if err != nil || json.Unmarshal(answer, &reachable) != nil {
+		return nil
+	}
+	return &reachable
 }
 
 // hubFace gives the hub's topics as the Ice face declares them.
