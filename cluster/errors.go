@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"context"
 	"errors"
 	"fmt"
 )
@@ -164,9 +163,4 @@ func refusedBy(err error) error {
 		return err
 	}
 	return &Refused{Code: code, Text: err.Error()}
-}
-
-// isContext tells whether ctx's end is behind an error.
-func isContext(err error) bool {
-	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }

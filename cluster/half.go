@@ -29,6 +29,7 @@ type half struct {
 	ready    atomic.Uint64 // the term whose barrier this leader has applied
 	caughtUp atomic.Bool   // was once as far as a leader
 	done     chan struct{} // closed by finish
+	gone     chan struct{} // closed once Raft has stopped
 	once     sync.Once
 	wg       sync.WaitGroup
 	mu       sync.Mutex
@@ -71,7 +72,7 @@ func (n *Node) raftConfig() raft.Config {
 
 // startHalf starts Raft on the data directory.
 func (n *Node) startHalf() (h *half, err error) {
-	h = &half{n: n, conf: n.raftConfig(), disk: n.disk, done: make(chan struct{})}
+	h = &half{n: n, conf: n.raftConfig(), disk: n.disk, done: make(chan struct{}), gone: make(chan struct{})}
 	h.replica = newReplica(n.state, n.disk.snaps.Newest())
 	h.layer = n.streams.forRaft(n.id)
 	h.trans = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
@@ -180,6 +181,7 @@ func (h *half) stop() {
 		h.n.log.Warn("raft did not stop cleanly", "error", err)
 	}
 	h.trans.Close()
+	close(h.gone)
 	h.wg.Wait()
 }
 

@@ -162,17 +162,20 @@ func (h *half) change(ctx context.Context, f func(timeout time.Duration) raft.In
 	return &Unknown{Cause: err}
 }
 
-// await runs a Raft future to its end, and waits for it no longer than ctx.
+// await runs a Raft future to its end, and waits for it no longer than ctx
+// or the half lives. Raft never answers some futures that it was given while
+// it stopped, or after its storage failed: those goroutines wait for ever, so
+// nobody waits for them.
 func (h *half) await(ctx context.Context, f func() error) error {
 	done := make(chan error, 1)
-	if !h.spawn(func() { done <- f() }) { // ends with Raft at the latest
-		return raft.ErrRaftShutdown
-	}
+	go func() { done <- f() }()
 	select {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
+	case <-h.gone:
+		return raft.ErrRaftShutdown
 	}
 }
 

@@ -15,6 +15,10 @@ import (
 // a commit index reaches the disks with the next entry only.
 const quiet = time.Second
 
+// promoteLag is how many entries a joiner may be behind when it gets its vote:
+// under load it is never at the leader's last one.
+const promoteLag = 64
+
 // lead does what only the leader does, while this node is the leader.
 func (h *half) lead(ctx context.Context) {
 	var l leadership
@@ -99,7 +103,8 @@ func (h *half) promote(ctx context.Context, view *fsm.View) {
 			continue
 		}
 		info, ok := h.n.askAround(ctx, []string{s.ID})[s.ID]
-		if !ok || info.Incarnation != member.Incarnation || info.Applied < view.Index || info.Supports < view.Version {
+		caughtUp := ok && info.Applied > 0 && info.Applied+promoteLag >= view.Index
+		if !caughtUp || info.Incarnation != member.Incarnation || info.Supports < view.Version {
 			continue
 		}
 		if !h.leads() {

@@ -59,13 +59,15 @@ type proposal struct {
 	last    error
 }
 
-func (p *proposal) run(ctx context.Context) (fsm.Result, error) {
+func (p *proposal) run(whole context.Context) (fsm.Result, error) {
+	ctx, cancel := p.n.leaveTimeToAsk(whole)
+	defer cancel()
 	asked := time.Now()
 	for {
 		changed := p.n.leaders.changed.next()
 		leader, err := p.n.awaitLeader(ctx, asked)
 		if err != nil {
-			return fsm.Result{}, p.giveUp(err)
+			return fsm.Result{}, p.giveUp(ctx, err)
 		}
 		result, err := p.at(ctx, leader)
 		if err == nil {
@@ -76,7 +78,7 @@ func (p *proposal) run(ctx context.Context) (fsm.Result, error) {
 			return fsm.Result{}, err
 		}
 		if !waitFor(ctx, changed, retryPause) {
-			return fsm.Result{}, p.giveUp(ctx.Err())
+			return fsm.Result{}, p.giveUp(ctx, nil)
 		}
 	}
 }
@@ -84,37 +86,29 @@ func (p *proposal) run(ctx context.Context) (fsm.Result, error) {
 // again tells whether to try once more after an error, and notes that the
 // outcome is in doubt.
 func (p *proposal) again(err error) bool {
-	code := codeOf(err)
-	switch {
+	var encoding *encodingError
+	switch code := codeOf(err); {
 	case code == codeNotLeader, code == CodeOtherCluster, notSent(err):
 		return true
-	case code == codeUnknown, code == "":
-		var encoding *encodingError
-		if errors.As(err, &encoding) {
-			return false
-		}
-		p.command.Repeat = true
-		return true
+	case code == codeInvalid, code == CodeUnknownMethod, errors.As(err, &encoding):
+		return false
 	}
-	return false
+	p.command.Repeat = true
+	return true
 }
 
-// giveUp is the error of a proposal that ran out of time or found no leader.
-func (p *proposal) giveUp(err error) error {
-	if p.command.Repeat {
-		if p.last != nil {
-			err = fmt.Errorf("%v; %w", p.last, err)
-		}
-		return &Unknown{Cause: err}
+// giveUp is the error of a proposal that found no leader, or ran out of time
+// (err nil).
+func (p *proposal) giveUp(ctx context.Context, err error) error {
+	switch {
+	case !p.command.Repeat && err == nil:
+		return p.n.outOfTime(ctx, p.last)
+	case !p.command.Repeat:
+		return err
+	case err == nil:
+		err = ctx.Err()
 	}
-	if isContext(err) {
-		q := p.n.noQuorum(context.Background())
-		if p.last != nil {
-			q.Reason = p.last.Error()
-		}
-		return q
-	}
-	return err
+	return &Unknown{Cause: fmt.Errorf("%v; %w", p.last, err)}
 }
 
 // at proposes at one node.
@@ -227,9 +221,33 @@ func (n *Node) awaitLeader(ctx context.Context, asked time.Time) (string, error)
 		case <-poked:
 		case <-time.After(time.Until(until)):
 		case <-ctx.Done():
-			return "", n.noQuorum(context.WithoutCancel(ctx))
+			return "", n.outOfTime(ctx, nil)
 		}
 	}
+}
+
+// outOfTime is the error of an operation whose ctx ended before it was handed
+// to Raft. last says what went wrong on the way; may be nil.
+func (n *Node) outOfTime(ctx context.Context, last error) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return ctx.Err()
+	}
+	q := n.noQuorum(context.WithoutCancel(ctx))
+	if last != nil && q.Reason == "" && n.LeaderID() != "" { // there is one, but not for us
+		q.Reason = last.Error()
+	}
+	return q
+}
+
+// leaveTimeToAsk returns a context that ends so much earlier that there is
+// time left to count who can be reached.
+func (n *Node) leaveTimeToAsk(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	ask := n.cfg.Timing.askTime()
+	if !ok || time.Until(deadline) < 3*ask {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, deadline.Add(-ask))
 }
 
 // noQuorum counts who can be reached.

@@ -15,8 +15,10 @@ import (
 // the call. It asks the leader how far that is and waits for the local copy.
 // Errors: *[NoQuorum], or ctx's. Without a deadline ctx gets DefaultTimeout.
 func (n *Node) Read(ctx context.Context) (*fsm.View, error) {
-	ctx, cancel := withTimeout(ctx)
+	whole, cancel := withTimeout(ctx)
 	defer cancel()
+	ctx, cancelAsk := n.leaveTimeToAsk(whole)
+	defer cancelAsk()
 	asked := time.Now()
 	for {
 		changed := n.leaders.changed.next()
@@ -26,12 +28,10 @@ func (n *Node) Read(ctx context.Context) (*fsm.View, error) {
 		}
 		index, err := n.readIndexAt(ctx, leader)
 		if err == nil {
-			return n.state.Wait(ctx, index)
+			return n.state.Wait(whole, index)
 		}
 		if !waitFor(ctx, changed, retryPause) {
-			q := n.noQuorum(context.WithoutCancel(ctx))
-			q.Reason = err.Error()
-			return nil, q
+			return nil, n.outOfTime(ctx, err)
 		}
 	}
 }
@@ -134,7 +134,7 @@ func (h *half) verifyLeader() error {
 	if !h.leads() {
 		return errNotLeader
 	}
-	if err := h.raft.VerifyLeader().Error(); err != nil {
+	if err := h.await(context.Background(), func() error { return h.raft.VerifyLeader().Error() }); err != nil {
 		return refused(codeNotLeader, "%v", err)
 	}
 	if !h.leads() {

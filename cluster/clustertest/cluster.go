@@ -51,6 +51,7 @@ func New(t testing.TB, size int, change ...func(*cluster.Config)) *Cluster {
 // Empty returns a cluster without nodes.
 func Empty(t testing.TB) *Cluster {
 	c := &Cluster{T: t, Network: NewNetwork()}
+	t.TempDir() // its clean-up, set here, comes after Stop
 	t.Cleanup(c.Stop)
 	return c
 }
