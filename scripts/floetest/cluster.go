@@ -78,7 +78,8 @@ func (c *Cluster) WaitVoters(voters int) {
 	}
 }
 
-// WaitLeader waits until all running nodes name the same leader, which runs, and returns it.
+// WaitLeader waits until all running nodes name the same leader, which runs, and returns it. Nodes that left or were
+// removed are not asked.
 func (c *Cluster) WaitLeader() *Node {
 	c.t.Helper()
 	var leader *Node
@@ -89,7 +90,9 @@ func (c *Cluster) WaitLeader() *Node {
 			if err != nil {
 				return err
 			}
-			leaders[n.ID] = s.Leader
+			if s.Role != "left" && s.Role != "removed" {
+				leaders[n.ID] = s.Leader
+			}
 		}
 		var err error
 		leader, err = c.agreed(leaders)
@@ -100,7 +103,7 @@ func (c *Cluster) WaitLeader() *Node {
 
 func (c *Cluster) agreed(leaders map[string]string) (*Node, error) {
 	for _, n := range c.Running() {
-		same := true
+		same := len(leaders) > 0
 		for _, l := range leaders {
 			same = same && l == n.ID
 		}
@@ -111,7 +114,7 @@ func (c *Cluster) agreed(leaders map[string]string) (*Node, error) {
 	return nil, fmt.Errorf("no agreed leader: %v", leaders)
 }
 
-// Followers are the running nodes apart from the leader.
+// Followers are the running nodes apart from the leader, those that left or were removed included.
 func (c *Cluster) Followers() []*Node {
 	c.t.Helper()
 	leader := c.WaitLeader()
