@@ -38,7 +38,7 @@ func writeRun(t *testing.T, finalTopics map[string]uint64, deliveries int) strin
 	for range deliveries {
 		got.Write(check.Got{Subscriber: "s", Topic: "ev-A", Origin: "ev-A", Publisher: "p", Seq: 1, Cost: 3, Context: "3"})
 	}
-	f := facts{options: options{Workload: "all", Nodes: 3, Seed: 5, Time: time.Minute, Nemesis: schedule.Kinds}, QuietFrom: 1,
+	f := facts{options: options{Workload: "all", Nodes: 3, Seed: 5, Time: time.Minute, Nemesis: schedule.Kinds}, QuietFrom: 1, Calm: check.Span{Start: 1},
 		Subscribers: []check.Subscriber{{Name: "s", Topic: "ev-A", Node: "n2", Ordered: true}},
 		Faults:      []check.Fault{{Kind: "kill", Nodes: []string{"n1"}, Start: 1, End: 2}}}
 	if err := f.save(dir); err != nil {

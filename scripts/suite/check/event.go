@@ -2,6 +2,8 @@ package check
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
 	"floe/scripts/suite/history"
 )
@@ -77,6 +79,9 @@ type EventResult struct {
 	// Got counts deliveries, Expected those due of events taken.
 	Got      int `json:"deliveries"`
 	Expected int `json:"expected"`
+	// Delay is from when an event was sent to its delivery, for events sent
+	// while there were faults and for those sent afterwards.
+	Delay map[string]Spread `json:"delay"`
 	// Lost counts missing deliveries of events taken, by the fault that was
 	// active near them; "none" where there was none.
 	Lost map[string]int `json:"lost"`
@@ -100,6 +105,7 @@ func Events(run EventRun) EventResult {
 	c.deliveries()
 	c.order()
 	c.losses()
+	c.delays()
 	for _, v := range []*Verdict{c.once, c.lossless, c.ordered, c.hops, c.costs, c.whole} {
 		c.result.Verdicts = append(c.result.Verdicts, *v)
 	}
@@ -124,7 +130,7 @@ func newEventChecker(run EventRun) *eventChecker {
 		hops:     newVerdict("E7 no event crosses more than one link"),
 		costs:    newVerdict("E8 links let pass what their cost allows and nothing else"),
 		whole:    newVerdict("E4 events arrive as they were sent"),
-		result:   EventResult{Lost: map[string]int{}, Sent: len(run.Sent), Got: len(run.Got)},
+		result:   EventResult{Lost: map[string]int{}, Delay: map[string]Spread{}, Sent: len(run.Sent), Got: len(run.Got)},
 	}
 	for _, s := range run.Sent {
 		c.sent[eventID{s.Publisher, s.Seq}] = s
@@ -243,6 +249,25 @@ func (c *eventChecker) losses() {
 	c.lossless.Checked = fmt.Sprintf("%d deliveries due without a fault; of all %d due, %d lost", quiet, c.result.Expected, missing)
 }
 
+// delays works out how long deliveries took.
+func (c *eventChecker) delays() {
+	all := map[string][]time.Duration{}
+	for _, g := range c.run.Got {
+		s, known := c.sent[eventID{g.Publisher, g.Seq}]
+		if !known {
+			continue
+		}
+		phase := "during faults"
+		if c.run.QuietFrom > 0 && s.Start >= c.run.QuietFrom {
+			phase = "after them"
+		}
+		all[phase] = append(all[phase], time.Duration(g.Time-s.Start))
+	}
+	for phase, list := range all {
+		c.result.Delay[phase] = spread50(list)
+	}
+}
+
 // expects says whether a subscriber is due to get an event.
 func (c *eventChecker) expects(sub Subscriber, s Sent) bool {
 	if sub.Topic == s.Topic {
@@ -256,17 +281,20 @@ func (c *eventChecker) expects(sub Subscriber, s Sent) bool {
 const shadow = 2_000_000_000
 
 // cause names the kind of fault that struck the publisher's node or the
-// subscriber's around the time of an event.
+// subscriber's around the time of an event, or else a later kill of the
+// publisher's node, in whose queue the event may have waited.
 func (c *eventChecker) cause(s Sent, sub Subscriber) string {
+	backlog := "none"
 	for _, f := range c.run.Faults {
-		if s.End < f.Start-shadow || s.Start > f.End+shadow {
+		if s.Start > f.End+shadow || !slices.Contains(f.Nodes, s.Node) && !slices.Contains(f.Nodes, sub.Node) {
 			continue
 		}
-		for _, n := range f.Nodes {
-			if n == s.Node || n == sub.Node {
-				return f.Kind
-			}
+		if s.End >= f.Start-shadow {
+			return f.Kind
+		}
+		if f.Kind == "kill" && slices.Contains(f.Nodes, s.Node) {
+			backlog = "kill, later"
 		}
 	}
-	return "none"
+	return backlog
 }

@@ -119,4 +119,9 @@ func TestLossIsLaidAtTheDoorOfAFault(t *testing.T) {
 	if d := cmp.Diff(check.Events(run).Lost, want); d != "" {
 		t.Errorf("lost (-got +want):\n%s", d)
 	}
+	run.Faults = append(run.Faults, check.Fault{Kind: "kill", Nodes: []string{"n1"}, Start: 80 * second, End: 90 * second})
+	want = map[string]int{"kill": 1, "pause": 1, "kill, later": 1}
+	if d := cmp.Diff(check.Events(run).Lost, want); d != "" {
+		t.Errorf("lost (-got +want):\n%s", d)
+	}
 }

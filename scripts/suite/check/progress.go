@@ -62,6 +62,10 @@ func MakeProgress(ops []history.Op, faults []Fault, calm Span, nodes []string, p
 func recovers(changes []history.Op, calm Span, nodes []string, patience time.Duration) Verdict {
 	v := newVerdict("C5 service returns by itself once the faults are over")
 	slowest := time.Duration(0)
+	if calm.Start == 0 {
+		v.breach("the run did not come to the end of the faults")
+		return *v
+	}
 	for _, n := range nodes {
 		own := slices.DeleteFunc(slices.Clone(changes), func(o history.Op) bool { return o.Node != n })
 		next, found := firstAfter(own, calm.Start)

@@ -38,5 +38,6 @@ func TestProgress(t *testing.T) {
 	}
 
 	judge(t, check.MakeProgress(ops, faults, calm, []string{"n1", "n2"}, time.Second).Verdict, true)
+	judge(t, check.MakeProgress(ops, faults, check.Span{}, []string{"n1", "n2"}, time.Minute).Verdict, true)
 	judge(t, check.MakeProgress(ops, faults, calm, []string{"n1", "n2", "n3"}, time.Minute).Verdict, true)
 }

@@ -94,6 +94,16 @@ func TestOverlappingKillsKeepANodeDown(t *testing.T) {
 	}
 }
 
+func TestOverlappingPausesKeepANodePaused(t *testing.T) {
+	got, _ := story(t, time.Minute,
+		schedule.Step{Number: 1, At: second, Length: 3 * second, Kind: schedule.Pause, Victims: []int{1}},
+		schedule.Step{Number: 2, At: 2 * second, Length: 4 * second, Kind: schedule.Pause, Victims: []int{1}},
+	)
+	if d := cmp.Diff(got, []string{"1s pause n1", "2s pause n1", "6s resume n1"}); d != "" {
+		t.Errorf("done (-got +want):\n%s", d)
+	}
+}
+
 func TestCuts(t *testing.T) {
 	got, _ := story(t, time.Minute,
 		schedule.Step{Number: 1, At: second, Length: second, Kind: schedule.Partition, Victims: []int{1, 2, 3}, Apart: true},

@@ -83,6 +83,11 @@ func (p *Page) events(b *strings.Builder) {
 	}
 	e := p.Events
 	fmt.Fprintf(b, "\nEvents: %d sent, %d surely taken by a node, %d deliveries of %d due.\n", e.Sent, e.Taken, e.Got, e.Expected)
+	b.WriteString("\n| delivery of events sent | count | median | at most |\n| --- | --- | --- | --- |\n")
+	for _, phase := range slices.Sorted(maps.Keys(e.Delay)) {
+		d := e.Delay[phase]
+		fmt.Fprintf(b, "| %s | %d | %.1f ms | %s |\n", phase, d.Count, float64(d.P50.Microseconds())/1000, seconds(d.Max))
+	}
 	b.WriteString("\n| near a fault of kind | deliveries lost |\n| --- | --- |\n")
 	for _, kind := range slices.Sorted(maps.Keys(e.Lost)) {
 		fmt.Fprintf(b, "| %s | %d |\n", kind, e.Lost[kind])
