@@ -92,6 +92,9 @@ func (n *node) gatherListeners(m *http.Metrics) {
 	peer := n.port.Stats()
 	m.Counter("floe_bad_input_total", badInput, float64(peer.BadInput), "listener", "peer")
 	m.Gauge("floe_connections", open, float64(peer.Conns), "listener", "peer")
+	api := n.http.Stats()
+	m.Counter("floe_bad_input_total", badInput, float64(api.BadInput), "listener", "http")
+	m.Gauge("floe_connections", open, float64(api.Connections), "listener", "http")
 	for name, s := range n.iceListeners() {
 		m.Counter("floe_bad_input_total", badInput, float64(s.BadInput), "listener", name)
 		m.Gauge("floe_connections", open, float64(s.Connections), "listener", name)

@@ -40,7 +40,11 @@ func (s *Server) Handler() http.Handler {
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fail(w, refuse(api.Forbidden, "refused: the request comes from a web page of another origin"))
 	}))
-	return guard.Handler(mux)
+	calls := guard.Handler(mux)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		good(r)
+		calls.ServeHTTP(w, r)
+	})
 }
 
 // routes is the list of all calls.

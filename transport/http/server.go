@@ -103,6 +103,7 @@ type Server struct {
 	config  Config
 	log     hclog.Logger
 	server  *http.Server
+	conns   *conns
 	paths   map[string]bool // of all calls
 	streams context.Context // ends when event streams have to
 	stop    context.CancelFunc
@@ -114,6 +115,7 @@ func New(config Config) *Server {
 	if s.log == nil {
 		s.log = hclog.NewNullLogger()
 	}
+	s.conns = &conns{log: s.log}
 	s.streams, s.stop = context.WithCancel(context.Background())
 	s.server = &http.Server{
 		Handler:           s.Handler(),
@@ -121,6 +123,8 @@ func New(config Config) *Server {
 		ReadTimeout:       bodyTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
+		ConnContext:       s.conns.known,
+		ConnState:         s.conns.changed,
 		ErrorLog:          log.New(logLines{s.log}, "", 0),
 	}
 	return s
@@ -128,7 +132,7 @@ func New(config Config) *Server {
 
 // Serve serves a listener until Shutdown, and then returns nil.
 func (s *Server) Serve(l net.Listener) error {
-	if err := s.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+	if err := s.server.Serve(&bounded{Listener: l, conns: s.conns}); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("http listener %s: %w", l.Addr(), err)
 	}
 	return nil

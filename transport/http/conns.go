@@ -1,0 +1,117 @@
+package http
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+// MaxConns is how many connections one server holds at a time; those beyond
+// are closed at once.
+const MaxConns = 4096
+
+// complainEvery is the shortest time between two log lines about bad input.
+const complainEvery = 10 * time.Second
+
+// Stats are the figures of a server's connections.
+type Stats struct {
+	// Connections are open now.
+	Connections int
+	// Refused counts those beyond MaxConns.
+	Refused uint64
+	// BadInput counts connections that sent something, but never a request
+	// in time.
+	BadInput uint64
+}
+
+// conns counts the connections of a server and tells good from bad.
+type conns struct {
+	log     hclog.Logger
+	open    atomic.Int64
+	refused atomic.Uint64
+	bad     atomic.Uint64
+	said    atomic.Int64 // when bad input was last logged, unix nanoseconds
+}
+
+// conn is one accepted connection.
+type conn struct {
+	net.Conn
+	got, served atomic.Bool
+}
+
+// Read notes that the client has sent something.
+func (c *conn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if n > 0 {
+		c.got.Store(true)
+	}
+	return n, err
+}
+
+// bounded is a listener that refuses connections beyond MaxConns.
+type bounded struct {
+	net.Listener
+	conns *conns
+}
+
+// Accept returns the next connection there is room for.
+func (l *bounded) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if l.conns.open.Load() < MaxConns {
+			return &conn{Conn: c}, nil
+		}
+		l.conns.refused.Add(1)
+		l.conns.complain(c, "too many connections")
+		_ = c.Close() // never used
+	}
+}
+
+type connKey struct{}
+
+// known lets a request's context lead to its connection.
+func (s *conns) known(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
+}
+
+// good marks a request's connection as one that speaks HTTP.
+func good(r *http.Request) {
+	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
+		c.served.Store(true)
+	}
+}
+
+// changed is told of each connection's beginning and end.
+func (s *conns) changed(nc net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		s.open.Add(1)
+	case http.StateClosed, http.StateHijacked:
+		s.open.Add(-1)
+		if c, ok := nc.(*conn); ok && c.got.Load() && !c.served.Load() {
+			s.bad.Add(1)
+			s.complain(nc, "no HTTP request in time")
+		}
+	}
+}
+
+// complain logs a line about a connection, and no more than one in a while.
+func (s *conns) complain(c net.Conn, why string) {
+	now, said := time.Now().UnixNano(), s.said.Load()
+	if now-said < int64(complainEvery) || !s.said.CompareAndSwap(said, now) {
+		return
+	}
+	s.log.Warn("connection closed", "listener", c.LocalAddr(), "peer", c.RemoteAddr(), "reason", why)
+}
+
+// Stats returns the figures.
+func (s *Server) Stats() Stats {
+	return Stats{Connections: int(s.conns.open.Load()), Refused: s.conns.refused.Load(), BadInput: s.conns.bad.Load()}
+}

@@ -1,0 +1,66 @@
+package http_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	floehttp "floe/transport/http"
+)
+
+// Connections that never make a request are counted, those that do are not.
+func TestBadInputIsCounted(t *testing.T) {
+	s := floehttp.New(floehttp.Config{Group: newGroup(), Nodes: &nodes{}})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(l) }()
+
+	resp, err := http.Get("http://" + l.Addr().String() + "/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	http.DefaultClient.CloseIdleConnections()
+	silent, err := net.Dial("tcp", l.Addr().String()) // looks in and goes
+	if err != nil {
+		t.Fatal(err)
+	}
+	silent.Close()
+	for _, garbage := range []string{"IceP\x01\x00\x01\x00\x03\x00\x0e\x00\x00\x00", "GET / HT", "\r\n\r\n\x00\xff\xff\xff\r\n\r\n"} {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Write([]byte(garbage)); err != nil {
+			t.Fatal(err)
+		}
+		c.(*net.TCPConn).CloseWrite()
+		c.SetReadDeadline(time.Now().Add(10 * time.Second))
+		for b := make([]byte, 1024); err == nil; {
+			_, err = c.Read(b)
+		}
+		c.Close()
+	}
+
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := s.Shutdown(ctx); err != nil {
+		t.Error(err)
+	}
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for s.Stats().Connections > 0 && ctx.Err() == nil {
+		<-tick.C
+	}
+	if got := s.Stats(); got.BadInput != 3 || got.Connections != 0 {
+		t.Errorf("got %+v, want 3 bad ones and none open", got)
+	}
+}
