@@ -154,7 +154,10 @@ func (s *session) sayStarted(n *node) {
 			s.say("listening for %-8s %s", name, at)
 		}
 	}
-	s.say("stop with Ctrl-C or SIGTERM; floe status --addr %s says how it is", firstOf(n.listening["http"]))
+	if at := firstOf(n.listening["http"]); at != "" {
+		s.say("floe status --addr %s says how it is", at)
+	}
+	s.say("stop with Ctrl-C or SIGTERM")
 }
 
 func firstOf(list string) string {
