@@ -88,18 +88,22 @@ func (a audience) cpu() (time.Duration, error) {
 	return cpuTime(pids)
 }
 
-// publish runs a publisher to its end and returns how many events it wrote.
-func publish(ctx context.Context, s *server, topic string, l load) (float64, error) {
+// sent is what the publishers of a run did.
+type sent struct{ events, seconds float64 }
+
+// publish runs a publisher to its end.
+func publish(ctx context.Context, s *server, topic string, l load) (sent, error) {
 	c, err := startChild(icepeer, "publish", "--manager", s.manager, "--topic", topic, "--mode", l.publisherMode(),
 		"--size", fmt.Sprint(l.size), "--rate", fmt.Sprint(l.rate), "--threads", fmt.Sprint(l.publishers),
 		"--seconds", fmt.Sprint(l.seconds), "--timeout", "60000", "--until-eof")
 	if err != nil {
-		return 0, err
+		return sent{}, err
 	}
 	defer c.stop()
 	if err := c.result(ctx, publishing(l.seconds)+patience); err != nil {
-		return 0, err
+		return sent{}, err
 	}
 	line, err := c.line(ctx, "published")
-	return fields(line)["acked"], err
+	f := fields(line)
+	return sent{events: f["acked"], seconds: f["seconds"]}, err
 }

@@ -102,7 +102,7 @@ func (l load) play(ctx context.Context, f *fleet, subscribers audience) (sample,
 	if err != nil {
 		return nil, err
 	}
-	sent, err := publish(ctx, f.servers[0], "from", l)
+	out, err := publish(ctx, f.servers[0], "from", l)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (l load) play(ctx context.Context, f *fleet, subscribers audience) (sample,
 	if err != nil {
 		return nil, err
 	}
-	s := figures(sent, got, after-before)
+	s := figures(out, got, after-before)
 	s[peak] = top
 	return s, nil
 }
@@ -153,9 +153,12 @@ func (l load) drain(ctx context.Context, f *fleet, subscribers audience) (time.D
 	}
 }
 
-// figures works out a run's figures: sent events due to each of the subscribers, who got these, at this cost.
-func figures(sent float64, got []received, cpu time.Duration) sample {
-	var count, span, slowest float64
+// figures works out a run's figures: events due to each of the subscribers, who got these, at this cost. A run lasts
+// from the first event to the last, and at least as long as the publishers published: else a server that lost all but
+// the first events would seem the fastest.
+func figures(out sent, got []received, cpu time.Duration) sample {
+	var count, slowest float64
+	span := out.seconds
 	var middles []float64
 	for _, r := range got {
 		count += r.count - r.dup
@@ -163,7 +166,7 @@ func figures(sent float64, got []received, cpu time.Duration) sample {
 		slowest = max(slowest, r.p99)
 		middles = append(middles, r.p50)
 	}
-	due := sent * float64(len(got))
+	due := out.events * float64(len(got))
 	s := sample{loss: 0}
 	if due > 0 {
 		s[loss] = 100 * (due - count) / due

@@ -9,7 +9,7 @@ import (
 )
 
 func TestFiguresOfARun(t *testing.T) {
-	got := figures(1000, []received{
+	got := figures(sent{1000, 1}, []received{
 		{count: 1000, seconds: 2, p50: 50e3, p99: 200e3},
 		{count: 510, dup: 10, seconds: 1, p50: 90e3, p99: 900e3},
 		{count: 1000, seconds: 2.5, p50: 70e3, p99: 300e3},
@@ -21,10 +21,17 @@ func TestFiguresOfARun(t *testing.T) {
 }
 
 func TestFiguresWhereNothingArrived(t *testing.T) {
-	if d := cmp.Diff(sample{loss: 100}, figures(10, []received{{}}, time.Second)); d != "" {
+	if d := cmp.Diff(sample{loss: 100}, figures(sent{10, 1}, []received{{}}, time.Second)); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff(sample{loss: 0}, figures(0, []received{{}}, time.Second)); d != "" {
+	if d := cmp.Diff(sample{loss: 0}, figures(sent{0, 1}, []received{{}}, time.Second)); d != "" {
 		t.Error(d)
+	}
+}
+
+func TestLosingMostEventsIsNotFast(t *testing.T) {
+	got := figures(sent{1000, 2}, []received{{count: 10, seconds: 0.001}}, time.Millisecond)
+	if got[delivered] != 5 {
+		t.Errorf("%v delivered/s, want 5", got[delivered])
 	}
 }
