@@ -66,7 +66,7 @@ func (n *Node) raftConfig() raft.Config {
 	c.TrailingLogs = n.cfg.SnapshotThreshold
 	c.RestoreCommittedLogs = true
 	c.NoSnapshotRestoreOnStart = true // Open did it, and replayed what is known to be committed
-	c.Logger = n.cfg.Log.Named("raft")
+	c.Logger = n.raftLog
 	return c
 }
 
@@ -77,7 +77,7 @@ func (n *Node) startHalf() (h *half, err error) {
 	h.layer = n.streams.forRaft(n.id)
 	h.trans = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		ServerAddressProvider: n.book,
-		Logger:                n.cfg.Log.Named("raft"),
+		Logger:                n.raftLog,
 		Stream:                h.layer,
 		MaxPool:               4,
 		MaxRPCsInFlight:       1, // a pipeline may wedge, and gains nothing

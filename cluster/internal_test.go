@@ -2,10 +2,19 @@ package cluster
 
 import (
 	"bytes"
+	"encoding/json"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/memberlist"
+	"github.com/hashicorp/raft"
+
+	"floe/cluster/logstore"
+	"floe/fsm"
 )
 
 func TestSealRoundTrip(t *testing.T) {
@@ -104,4 +113,122 @@ func TestIncarnationsGrow(t *testing.T) {
 		}
 		last = now
 	}
+}
+
+// entry is a log entry that carries a command.
+func entry(t *testing.T, index uint64, op fsm.Op) *raft.Log {
+	t.Helper()
+	data, err := fsm.Command{Op: op}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &raft.Log{Index: index, Term: 1, Type: raft.LogCommand, Data: data}
+}
+
+// TestReplayedEntriesComeAgain: what Open replayed is left out when Raft
+// brings it, and no snapshot is taken meanwhile.
+func TestReplayedEntriesComeAgain(t *testing.T) {
+	state := fsm.New(fsm.Config{})
+	old := []*raft.Log{entry(t, 1, fsm.CreateTopic{Name: "a"}), entry(t, 2, fsm.CreateTopic{Name: "b"})}
+	state.ApplyBatch(old)
+	r := newReplica(state, 0)
+	if _, err := r.Snapshot(); err == nil {
+		t.Error("a snapshot before the entries came again")
+	}
+	before := state.View()
+	for _, l := range old {
+		if got := r.Apply(l); got != nil {
+			t.Errorf("entry %d again: got %v, want nothing", l.Index, got)
+		}
+	}
+	if state.View() != before {
+		t.Error("the view changed")
+	}
+	if _, err := r.Snapshot(); err != nil {
+		t.Error(err)
+	}
+	answers := r.ApplyBatch([]*raft.Log{old[1], entry(t, 3, fsm.CreateTopic{Name: "c"})})
+	if got, ok := answers[1].(fsm.Result); answers[0] != nil || !ok || got.Index != 3 {
+		t.Errorf("an old and a new entry: %v", answers)
+	}
+}
+
+func TestGossipOfOthersIsRefused(t *testing.T) {
+	state := fsm.New(fsm.Config{})
+	state.ApplyBatch([]*raft.Log{entry(t, 1, fsm.SetMember{Member: fsm.Member{ID: "n", Incarnation: 5}})})
+	n := &Node{id: "self", state: state, identity: logstore.Identity{ClusterID: "c"}, book: newAddressBook("self")}
+	g := &gossip{n: n}
+	for _, test := range []struct {
+		name string
+		meta meta
+		ok   bool
+	}{
+		{"ours", meta{Cluster: "c", Incarnation: 5, Address: "h:1"}, true},
+		{"newer", meta{Cluster: "c", Incarnation: 6, Address: "h:1"}, true},
+		{"other cluster", meta{Cluster: "d", Incarnation: 5, Address: "h:1"}, false},
+		{"removed incarnation", meta{Cluster: "c", Incarnation: 4, Address: "h:1"}, false},
+		{"no address", meta{Cluster: "c", Incarnation: 5}, false},
+	} {
+		b, err := json.Marshal(test.meta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := g.NotifyAlive(&memberlist.Node{Name: "n", Meta: b}); (err == nil) != test.ok {
+			t.Errorf("%s: got %v", test.name, err)
+		}
+	}
+	if err := g.NotifyAlive(&memberlist.Node{Name: "n", Meta: []byte("garbage")}); err == nil {
+		t.Error("garbage was taken")
+	}
+}
+
+// TestPromisesAreExclusive: who promised to one promises to no other, and
+// founds nothing itself.
+func TestPromisesAreExclusive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &Node{id: "n5", cfg: Config{BootstrapExpect: 3}, identity: logstore.Identity{State: logstore.New}}
+		ask := func(id, nonce string) bool {
+			r, err := n.givePromise(t.Context(), id, promiseRequest{ID: id, Nonce: nonce})
+			if err != nil {
+				t.Error(err)
+			}
+			return r.Given
+		}
+		if ask("n7", "7") {
+			t.Error("promised to a larger id")
+		}
+		for range 2 {
+			if !ask("n2", "2") {
+				t.Error("no promise, or none again for the same")
+			}
+		}
+		if ask("n1", "1") || n.seek(true) {
+			t.Error("promised twice")
+		}
+		time.Sleep(promiseFor + time.Second) // of virtual time
+		if !n.seek(true) || ask("n1", "1") {
+			t.Error("a promise held for ever, or was given while seeking")
+		}
+		n.seek(false)
+		n.identity.State = logstore.Member
+		if ask("n1", "1") {
+			t.Error("a member promised")
+		}
+	})
+}
+
+func TestRaftLogLeavesOutRepeats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		l := newRaftLog(hclog.New(&hclog.LoggerOptions{Output: &out}))
+		for range 100 {
+			l.Error("failed to heartbeat to", "peer", "n1")
+			l.Error("failed to heartbeat to", "peer", "n2")
+		}
+		time.Sleep(sameLine) // of virtual time
+		l.Error("failed to heartbeat to", "peer", "n1")
+		if got := strings.Count(out.String(), "[WARN]"); got != 3 || !strings.Contains(out.String(), "repeated=99") {
+			t.Errorf("got %d lines:\n%s", got, out.String())
+		}
+	})
 }

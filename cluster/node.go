@@ -21,6 +21,7 @@ import (
 type Node struct {
 	cfg     Config
 	log     hclog.Logger
+	raftLog hclog.Logger
 	id      string
 	nonce   string // tells this process from others that claim the id
 	started time.Time
@@ -76,7 +77,7 @@ func Open(cfg Config) (*Node, error) {
 
 func newNode(cfg Config, lock *logstore.DirLock) *Node {
 	n := &Node{
-		cfg: cfg, log: cfg.Log.Named("cluster"), nonce: randomHex(8), started: time.Now(), lock: lock,
+		cfg: cfg, log: cfg.Log.Named("cluster"), raftLog: newRaftLog(cfg.Log.Named("raft")), nonce: randomHex(8), started: time.Now(), lock: lock,
 		leaders: newLeaderWatch(), poke: newBroadcast(), problems: map[string]string{},
 		joins: make(chan *joinOrder), fatal: make(chan error, 1), addresses: maps.Clone(cfg.Addresses),
 	}

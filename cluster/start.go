@@ -74,7 +74,12 @@ func (n *Node) tryBegin(ctx context.Context) (done bool, err error) {
 	if err := n.namesake(infos); err != nil {
 		return false, err
 	}
-	n.setProblem("join", describe(all))
+	problem := describe(all)
+	defer func() {
+		if !done && err == nil {
+			n.setProblem("join", problem)
+		}
+	}()
 	for _, info := range infos {
 		if info.Cluster == "" || info.State != logstore.Member {
 			continue
@@ -86,7 +91,7 @@ func (n *Node) tryBegin(ctx context.Context) (done bool, err error) {
 		if final := n.finalRefusal(err, info.Address); final != nil {
 			return false, final
 		}
-		n.setProblem("join", fmt.Sprintf("can't join through %s yet: %v", info.Address, err))
+		problem = fmt.Sprintf("can't join through %s yet: %v", info.Address, err)
 	}
 	return n.tryFound(ctx, infos)
 }
@@ -140,6 +145,7 @@ func (n *Node) finalRefusal(err error, address string) error {
 // prepareLog, as often as it takes.
 func (n *Node) found() error {
 	cluster := newUUID()
+	n.setProblem("join", "")
 	n.log.Info("founding a cluster", "cluster", cluster)
 	return n.updateIdentity(func(id *logstore.Identity) {
 		id.ClusterID, id.State, id.Incarnation, id.PromisedTo = cluster, logstore.Joining, "1", founding
