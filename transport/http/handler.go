@@ -1,6 +1,7 @@
 package http
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"floe/fsm"
 	"floe/transport/http/api"
@@ -144,20 +146,33 @@ func (s *Server) propose(ctx context.Context, r *http.Request, op fsm.Op) (fsm.R
 
 // decode reads a request's body, which is one JSON value with known fields.
 func decode(r *http.Request, limit int64, into any) error {
-	d := json.NewDecoder(http.MaxBytesReader(nil, r.Body, limit))
-	d.DisallowUnknownFields()
-	err := d.Decode(into)
-	if err == nil {
-		if _, err = d.Token(); errors.Is(err, io.EOF) {
-			return nil
-		}
-		err = errors.New("more than one value")
-	}
+	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, limit))
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
 		return refuse(api.TooLarge, fmt.Sprintf("the request's body is over the limit of %d bytes", limit))
 	}
-	return refuse(api.BadRequest, "the request's body is not the JSON this call takes: "+err.Error())
+	if err == nil && !utf8.Valid(body) { // the decoder would put something else in its place
+		err = errors.New("it is not UTF-8")
+	}
+	if err == nil {
+		err = decodeOne(body, into)
+	}
+	if err != nil {
+		return refuse(api.BadRequest, "the request's body is not the JSON this call takes: "+err.Error())
+	}
+	return nil
+}
+
+func decodeOne(body []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("more than one value")
+	}
+	return nil
 }
 
 // param returns a query parameter that has to be there, though it may be empty.

@@ -39,6 +39,7 @@ func TestCalls(t *testing.T) {
 		{"POST", "/v1/topics", api.NewTopic{Name: strings.Repeat("x", 256)}, 400, "invalid_name"},
 		{"POST", "/v1/topics", `{"name":"B"} trailing`, 400, "bad_request"},
 		{"POST", "/v1/topics", `{"nam":"B"}`, 400, "bad_request"},
+		{"POST", "/v1/topics", "{\"name\":\"B\xff\"}", 400, "bad_request"},
 		{"POST", "/v1/topics", `[`, 400, "bad_request"},
 		{"POST", "/v1/topics", `{"name":"` + strings.Repeat("x", 2<<20) + `"}`, 413, "too_large"},
 		{"GET", "/v1/topics?name=A", nil, 200, `{"name":"A","id":1}`},

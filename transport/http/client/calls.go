@@ -33,6 +33,9 @@ func (c *Client) Topic(ctx context.Context, name string) (api.Topic, error) {
 
 // Create makes a topic.
 func (c *Client) Create(ctx context.Context, name string) (api.Topic, error) {
+	if err := checkText(name); err != nil {
+		return api.Topic{}, err
+	}
 	return change[api.Topic](ctx, c, http.MethodPost, "/v1/topics", nil, api.NewTopic{Name: name})
 }
 
@@ -54,6 +57,9 @@ func (c *Client) TopicLinks(ctx context.Context, topic string) ([]api.Link, erro
 
 // Link makes a link, or gives it a new cost where Replace is set.
 func (c *Client) Link(ctx context.Context, l api.NewLink) (api.Link, error) {
+	if err := checkText(l.From, l.To, l.Cluster); err != nil {
+		return api.Link{}, err
+	}
 	return change[api.Link](ctx, c, http.MethodPost, "/v1/links", nil, l)
 }
 
@@ -86,6 +92,9 @@ func (c *Client) Graph(ctx context.Context) (api.Graph, error) {
 
 // Apply brings the graph to what a script says, whole or not at all.
 func (c *Client) Apply(ctx context.Context, a api.Apply) (api.Applied, error) {
+	if err := checkScript(a.Script); err != nil {
+		return api.Applied{}, err
+	}
 	return change[api.Applied](ctx, c, http.MethodPost, "/v1/apply", nil, a)
 }
 
@@ -96,6 +105,9 @@ func (c *Client) Clusters(ctx context.Context) ([]api.Cluster, error) {
 
 // AddCluster makes another floe cluster known.
 func (c *Client) AddCluster(ctx context.Context, cluster api.Cluster) (api.Cluster, error) {
+	if err := checkText(cluster.Name); err != nil {
+		return api.Cluster{}, err
+	}
 	return change[api.Cluster](ctx, c, http.MethodPost, "/v1/clusters", nil, cluster)
 }
 
@@ -142,6 +154,9 @@ func (c *Client) Drain(ctx context.Context, undo bool) (api.Done, error) {
 
 // Publish publishes one event.
 func (c *Client) Publish(ctx context.Context, p api.Publish) error {
+	if err := checkEvent(p); err != nil {
+		return err
+	}
 	_, err := change[api.Done](ctx, c, http.MethodPost, "/v1/events", nil, p)
 	return err
 }

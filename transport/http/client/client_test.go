@@ -261,3 +261,20 @@ func TestStream(t *testing.T) {
 		t.Error("no error though the caller gave up")
 	}
 }
+
+// Text that is no UTF-8 is refused before it is sent; data may be any bytes.
+func TestTextThatIsNone(t *testing.T) {
+	c := newClient(t, time.Second, serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("{}")) }))
+	const bad = "a\xff"
+	_, created := c.Create(t.Context(), bad)
+	_, linked := c.Link(t.Context(), api.NewLink{From: "A", To: bad})
+	_, added := c.AddCluster(t.Context(), api.Cluster{Name: bad})
+	for _, err := range []error{created, linked, added, c.Publish(t.Context(), api.Publish{Topic: "A", Context: map[string]string{"k": bad}})} {
+		wantKind(t, err, api.InvalidName, `"a\xff": not UTF-8 text`)
+	}
+	_, err := c.Apply(t.Context(), api.Apply{Script: "create A\n\ncreate " + bad + "\n"})
+	wantKind(t, err, api.InvalidName, "line 3: ")
+	if err := c.Publish(t.Context(), api.Publish{Topic: "A", Data: []byte(bad)}); err != nil {
+		t.Error(err)
+	}
+}
