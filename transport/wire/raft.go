@@ -3,6 +3,7 @@ package wire
 import (
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -34,8 +35,37 @@ func (l *raftLayer) Accept() (net.Conn, error) {
 	case <-l.done:
 		return nil, net.ErrClosed
 	case c := <-l.conns:
-		return c, nil
+		return &raftConn{conn: c, stall: l.port.cfg.Options.StallTimeout}, nil
 	}
+}
+
+// raftConn is an accepted connection of raft's. Raft reads without a
+// deadline: a request that has begun must not stand still, while between two
+// requests there may be silence for as long as anybody likes.
+type raftConn struct {
+	*conn
+	stall time.Duration
+	begun atomic.Bool // bytes have come since the last answer
+}
+
+// Read reads once, within the stall timeout where a request has begun.
+func (c *raftConn) Read(b []byte) (int, error) {
+	var until time.Time
+	if c.begun.Load() {
+		until = time.Now().Add(c.stall)
+	}
+	_ = c.SetReadDeadline(until) // fails on a closed connection only, as the read will
+	n, err := c.conn.Read(b)
+	if n > 0 {
+		c.begun.Store(true)
+	}
+	return n, err
+}
+
+// Write writes an answer, or a part of one.
+func (c *raftConn) Write(b []byte) (int, error) {
+	c.begun.Store(false)
+	return c.conn.Write(b)
 }
 
 // Close ends Accept and refuses further raft connections.

@@ -1,8 +1,10 @@
 package wire
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -115,6 +117,30 @@ func TestRaftOverThePort(t *testing.T) {
 		n := rest[0].fsm.n.Load()
 		return n >= 101 && n == rest[1].fsm.n.Load()
 	})
+}
+
+// Raft's own reads have no deadline: somebody who sends half a request must not keep the connection.
+func TestRaftRequestMustNotStandStill(t *testing.T) {
+	p := listen(t, Config{Options: Options{StallTimeout: 20 * time.Millisecond}})
+	nc := dialRaw(t, p)
+	if _, err := nc.Write(hello(kindRaft)); err != nil {
+		t.Fatal(err)
+	}
+	c, err := p.RaftLayer().Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := nc.Write([]byte("half")); err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 4)
+	if _, err := io.ReadFull(c, b); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Read(b); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("read of a request that stands still: %v, want a deadline's error", err)
+	}
 }
 
 func TestRaftLayerClose(t *testing.T) {
