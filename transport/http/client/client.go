@@ -159,9 +159,6 @@ func (c *Client) build(ctx context.Context, address string, r request) (*http.Re
 	u := url.URL{Scheme: "http", Host: address, Path: r.path, RawQuery: query.Encode()}
 	var body io.Reader
 	if r.body != nil {
-		if err := checkText(r.body); err != nil {
-			return nil, err
-		}
 		b, err := json.Marshal(r.body)
 		if err != nil {
 			return nil, err
