@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 )
 
@@ -37,6 +38,10 @@ func dispatch(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return fmt.Errorf("%w: jepsen, cluster or fault", errUsage)
 	}
+	if text, asked := help(args); asked {
+		fmt.Println(text)
+		return nil
+	}
 	switch args[0] {
 	case "jepsen":
 		return jepsen(ctx, args[1:])
@@ -46,6 +51,12 @@ func dispatch(ctx context.Context, args []string) error {
 		return faultCommand(args[1:])
 	}
 	return fmt.Errorf("%w: no command %q", errUsage, args[0])
+}
+
+// help returns the usage of the command that is asked for it.
+func help(args []string) (text string, asked bool) {
+	asked = slices.ContainsFunc(args[1:min(len(args), 4)], func(a string) bool { return a == "-h" || a == "--help" })
+	return map[string]string{"jepsen": jepsenUsage, "cluster": clusterUsage, "fault": faultUsage}[args[0]], asked
 }
 
 func exitCode(err error, interrupted bool) int {

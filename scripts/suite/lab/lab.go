@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+	"time"
 )
 
 // Lab is a cluster under test. Its methods may be called by one goroutine at a
@@ -85,6 +86,9 @@ func (l *Lab) takeNumber() error {
 	for n := 1; n <= highest; n++ {
 		dir := filepath.Join(root(), strconv.Itoa(n))
 		err := os.Mkdir(dir, 0o755)
+		if errors.Is(err, fs.ErrNotExist) { // the last lab just went, and the root with it
+			err = os.MkdirAll(dir, 0o755)
+		}
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
@@ -179,7 +183,9 @@ func (l *Lab) save() error {
 	return os.Rename(next, l.statePath())
 }
 
-func (l *Lab) statePath() string { return filepath.Join(l.dir, "lab.json") }
+const stateFile = "lab.json"
+
+func (l *Lab) statePath() string { return filepath.Join(l.dir, stateFile) }
 
 // Dir is where data and logs of the nodes are.
 func (l *Lab) Dir() string { return l.dir }
@@ -221,22 +227,56 @@ func (l *Lab) Remove() error {
 		errs = append(errs, n.Kill())
 	}
 	errs = append(errs, l.tearDown(), os.RemoveAll(l.dir))
+	_ = os.Remove(root()) // where this was the last lab
 	return errors.Join(errs...)
 }
 
-// Sweep removes labs whose owner is gone, and namespaces of no lab.
+// Sweep removes labs whose owner is gone, directories of labs that never came
+// to be, and namespaces of no lab.
 func Sweep() error {
 	all, err := List()
 	if err != nil {
 		return err
 	}
-	var errs []error
+	errs := []error{sweepStateless()}
 	for _, l := range all {
 		if l.Owner != (process{}) && !l.Owner.alive() {
 			errs = append(errs, l.Remove())
 		}
 	}
 	return errors.Join(append(errs, sweepNamespaces())...)
+}
+
+// unborn is how long a lab may be without state while it is made.
+const unborn = time.Minute
+
+// sweepStateless removes directories whose maker ended before there was a
+// state.
+func sweepStateless() error {
+	entries, err := os.ReadDir(root())
+	if err != nil {
+		return ignoreMissing(err)
+	}
+	var errs []error
+	for _, e := range entries {
+		dir := filepath.Join(root(), e.Name())
+		info, err := e.Info()
+		if err != nil || time.Since(info.ModTime()) < unborn {
+			errs = append(errs, ignoreMissing(err))
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(dir, stateFile)); errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, os.RemoveAll(dir))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // Enter continues this process inside the lab's hub, as the program and

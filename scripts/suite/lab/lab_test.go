@@ -1,6 +1,7 @@
 package lab_test
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -124,4 +125,49 @@ func TestStateIsKept(t *testing.T) {
 	if _, err := again.Node("n3"); err == nil {
 		t.Error("there is a third node")
 	}
+}
+
+// What a killed run left is removed, whether it had come to a state or not.
+func TestSweepRemovesWhatHasNoOwner(t *testing.T) {
+	l := newLab(t, 1)
+	root := filepath.Dir(l.Dir())
+	stateless, young := filepath.Join(root, "249"), filepath.Join(root, "250")
+	for _, dir := range []string{stateless, young} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer os.Remove(young)
+	old := time.Now().Add(-time.Hour)
+	orphan := orphaned(t, l)
+	if err := errors.Join(os.Chtimes(stateless, old, old), lab.Sweep()); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]bool{stateless: false, orphan: false, young: true, l.Dir(): true} {
+		if _, err := os.Stat(dir); (err == nil) != want {
+			t.Errorf("%s is there: %v, want %v", dir, err == nil, want)
+		}
+	}
+}
+
+// orphaned copies a lab's state to a lab whose owner never was.
+func orphaned(t *testing.T, l *lab.Lab) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(l.Dir(), "lab.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var state map[string]any
+	if err := json.Unmarshal(b, &state); err != nil {
+		t.Fatal(err)
+	}
+	state["number"], state["owner"] = 248, map[string]int{"pid": 1 << 30, "started": 1}
+	if b, err = json.Marshal(state); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(filepath.Dir(l.Dir()), "248")
+	if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, "lab.json"), b, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
