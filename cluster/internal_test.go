@@ -3,6 +3,8 @@ package cluster
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -231,4 +233,45 @@ func TestRaftLogLeavesOutRepeats(t *testing.T) {
 			t.Errorf("got %d lines:\n%s", got, out.String())
 		}
 	})
+}
+
+// TestFuturesEndWithTheHalf: a future that raft forgot does not hold up a
+// stop. It fails where a new version of raft needs bind to change.
+func TestFuturesEndWithTheHalf(t *testing.T) {
+	h := &half{gone: make(chan struct{})}
+	r, transport := idleRaft(t)
+	defer transport.Close()
+	for name, request := range map[string]func() raft.Future{
+		"verify":   r.VerifyLeader,
+		"transfer": func() raft.Future { return r.LeadershipTransfer() },
+		"apply":    func() raft.Future { return r.Apply(nil, 0) },
+	} {
+		f := request()
+		if err := f.Error(); !errors.Is(err, raft.ErrNotLeader) {
+			t.Errorf("%s: %v", name, err)
+		}
+		f = request()
+		h.bind(f)
+		v := reflect.Indirect(reflect.ValueOf(f)).FieldByName("ShutdownCh")
+		if !v.IsValid() || v.IsNil() {
+			t.Errorf("%s: not bound", name)
+		}
+	}
+	if err := r.Shutdown().Error(); err != nil {
+		t.Error(err)
+	}
+}
+
+// idleRaft is a raft that has no configuration and does nothing.
+func idleRaft(t *testing.T) (*raft.Raft, *raft.InmemTransport) {
+	t.Helper()
+	c := raft.DefaultConfig()
+	c.LocalID, c.Logger, c.BatchApplyCh = "idle", hclog.NewNullLogger(), true
+	_, transport := raft.NewInmemTransport("idle")
+	store := raft.NewInmemStore()
+	r, err := raft.NewRaft(c, fsm.New(fsm.Config{}), store, store, raft.NewInmemSnapshotStore(), transport)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, transport
 }

@@ -152,7 +152,7 @@ func (h *half) change(ctx context.Context, f func(timeout time.Duration) raft.In
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
 	deadline, _ := ctx.Deadline()
-	err := h.await(ctx, func() error { return f(max(time.Until(deadline), time.Millisecond)).Error() })
+	_, err := h.await(ctx, func() raft.Future { return f(max(time.Until(deadline), time.Millisecond)) })
 	switch {
 	case err == nil:
 		return nil
@@ -160,23 +160,6 @@ func (h *half) change(ctx context.Context, f func(timeout time.Duration) raft.In
 		return errNotLeader
 	}
 	return &Unknown{Cause: err}
-}
-
-// await runs a Raft future to its end, and waits for it no longer than ctx
-// or the half lives. Raft never answers some futures that it was given while
-// it stopped, or after its storage failed: those goroutines wait for ever, so
-// nobody waits for them.
-func (h *half) await(ctx context.Context, f func() error) error {
-	done := make(chan error, 1)
-	go func() { done <- f() }()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-h.gone:
-		return raft.ErrRaftShutdown
-	}
 }
 
 // withTimeout gives a context without a deadline the default one.

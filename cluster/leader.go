@@ -45,7 +45,7 @@ func (h *half) settle(ctx context.Context) bool {
 		return true
 	}
 	term := h.raft.CurrentTerm()
-	err := h.await(ctx, h.raft.Barrier(DefaultTimeout).Error)
+	_, err := h.await(ctx, func() raft.Future { return h.raft.Barrier(DefaultTimeout) })
 	if err != nil || h.raft.CurrentTerm() != term || h.raft.State() != raft.Leader {
 		return false
 	}

@@ -158,14 +158,14 @@ func (n *Node) applyHere(ctx context.Context, op fsm.Op, data []byte) (fsm.Resul
 	if !ok {
 		deadline = time.Now().Add(DefaultTimeout)
 	}
-	future := h.raft.Apply(data, max(time.Until(deadline), time.Millisecond))
-	if err := h.await(ctx, future.Error); err != nil {
+	future, err := h.await(ctx, func() raft.Future { return h.raft.Apply(data, max(time.Until(deadline), time.Millisecond)) })
+	if err != nil {
 		if notHanded(err) {
 			return fsm.Result{}, errNotLeader
 		}
 		return fsm.Result{}, refused(codeUnknown, "%v", err)
 	}
-	return resultOf(future.Response())
+	return resultOf(future.(raft.ApplyFuture).Response())
 }
 
 func resultOf(response any) (fsm.Result, error) {

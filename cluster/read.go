@@ -134,7 +134,7 @@ func (h *half) verifyLeader() error {
 	if !h.leads() {
 		return errNotLeader
 	}
-	if err := h.await(context.Background(), func() error { return h.raft.VerifyLeader().Error() }); err != nil {
+	if _, err := h.await(context.Background(), h.raft.VerifyLeader); err != nil {
 		return refused(codeNotLeader, "%v", err)
 	}
 	if !h.leads() {

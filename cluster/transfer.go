@@ -100,8 +100,10 @@ func (n *Node) transfer(ctx context.Context, _ string, r transferRequest) (struc
 }
 
 func (h *half) transferTo(ctx context.Context, id string) error {
-	f := h.raft.LeadershipTransferToServer(raft.ServerID(id), raft.ServerAddress(id))
-	if err := h.await(ctx, f.Error); err != nil {
+	_, err := h.await(ctx, func() raft.Future {
+		return h.raft.LeadershipTransferToServer(raft.ServerID(id), raft.ServerAddress(id))
+	})
+	if err != nil {
 		return refused(CodeUnchanged, "leadership stays with %s: %v", h.n.id, err)
 	}
 	return nil
