@@ -40,7 +40,7 @@ func judge(dir string, out io.Writer) error {
 	}
 	p.Verdicts = append(p.Verdicts, check.Digest(ops))
 	if f.Workload != "graph" {
-		if err := judgeEvents(&p, f, ops, dir); err != nil {
+		if err := judgeEvents(&p, f, dir); err != nil {
 			return err
 		}
 	}
@@ -66,22 +66,31 @@ func judgeGraph(p *report.Page, f facts, ops []history.Op, dir string) {
 	p.Verdicts = append(p.Verdicts, set.Verdict, check.Register(ops, linearizableTime, dir), progress.Verdict, check.Identity(ops))
 }
 
-func judgeEvents(p *report.Page, f facts, ops []history.Op, dir string) error {
-	sent, err := history.Lines[check.Sent](filepath.Join(dir, sentFile))
+func judgeEvents(p *report.Page, f facts, dir string) error {
+	result, err := eventResult(f, dir)
 	if err != nil {
 		return err
 	}
-	got, err := history.Lines[check.Got](filepath.Join(dir, gotFile))
-	if err != nil {
-		return err
-	}
-	result := check.Events(check.EventRun{Links: workload.EventLinks, Subscribers: f.Subscribers, Sent: sent, Got: got, Faults: f.Faults, QuietFrom: f.QuietFrom})
 	p.Events = &result
 	p.Verdicts = append(p.Verdicts, result.Verdicts...)
 	if f.Workload == "events" { // nothing else counts operations
 		p.Operations, p.Acknowledged, p.Lost = result.Sent, result.Taken, result.LostInCalm
 	}
 	return nil
+}
+
+// eventResult reads the logs of events, which may still be growing, and checks
+// them.
+func eventResult(f facts, dir string) (check.EventResult, error) {
+	sent, err := history.Lines[check.Sent](filepath.Join(dir, sentFile))
+	if err != nil {
+		return check.EventResult{}, err
+	}
+	got, err := history.Lines[check.Got](filepath.Join(dir, gotFile))
+	if err != nil {
+		return check.EventResult{}, err
+	}
+	return check.Events(check.EventRun{Links: workload.EventLinks, Subscribers: f.Subscribers, Sent: sent, Got: got, Faults: f.Faults, QuietFrom: f.QuietFrom}), nil
 }
 
 func nodeNames(n int) []string {

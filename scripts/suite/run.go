@@ -169,11 +169,17 @@ func (r *run) finish(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 12*time.Second)
 	defer cancel()
 	if r.events != nil {
-		r.events.Settle(ctx)
+		r.events.Settle(ctx, r.complete)
 	}
 	workload.Final(ctx, r.log, r.nodes)
 	r.watch.digests(ctx)
 	return nil
+}
+
+// complete says whether every delivery due without a fault has come.
+func (r *run) complete() bool {
+	result, err := eventResult(r.facts, r.options.Report)
+	return err == nil && result.LostInCalm == 0
 }
 
 func (r *run) phase(name string) { r.log.Note("phase", "", name, nil) }

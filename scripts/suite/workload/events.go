@@ -85,12 +85,13 @@ func (e *Events) Subscribers() []check.Subscriber {
 }
 
 // Settle waits until nothing has arrived for as long as a batch may wait and
-// more, or ctx ends.
-func (e *Events) Settle(ctx context.Context) {
-	const silence = 2500 * time.Millisecond
+// more, and complete says that nothing is missing, or until ctx ends. What is
+// late is not lost.
+func (e *Events) Settle(ctx context.Context, complete func() bool) {
+	const silence = 1500 * time.Millisecond
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	for e.Got.Now()-e.lastArrival() < int64(silence) {
+	for e.Got.Now()-e.lastArrival() < int64(silence) || !complete() {
 		select {
 		case <-ctx.Done():
 			return
