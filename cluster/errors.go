@@ -33,16 +33,14 @@ func (e *NoQuorum) Error() string {
 }
 
 // Unknown says that a change was handed to Raft and that nobody knows what
-// became of it: it may take effect, or have taken effect already.
+// became of it: it may take effect, or have taken effect already. It does
+// not unwrap: a cause such as [NoQuorum] would be taken for a firm failure.
 type Unknown struct{ Cause error }
 
 // Error is one line for people.
 func (e *Unknown) Error() string {
 	return fmt.Sprintf("outcome unknown: the change was handed to Raft, then: %v", e.Cause)
 }
-
-// Unwrap returns the cause.
-func (e *Unknown) Unwrap() error { return e.Cause }
 
 // DuplicateID says that two live processes claim one node id.
 type DuplicateID struct {

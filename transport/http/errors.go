@@ -72,10 +72,10 @@ func kindOf(err error) api.Kind {
 	var quorum *cluster.NoQuorum
 	var unknown *cluster.Unknown
 	switch {
+	case errors.As(err, &unknown): // before all that it may have been caused by
+		return api.UnknownOutcome
 	case errors.As(err, &quorum):
 		return api.NoQuorum
-	case errors.As(err, &unknown):
-		return api.UnknownOutcome
 	case errors.As(err, &other):
 		return api.OtherCluster
 	case errors.As(err, &refused):

@@ -250,6 +250,7 @@ func TestErrorKinds(t *testing.T) {
 	}{
 		{&cluster.NoQuorum{Voters: 3, Reachable: 1}, api.NoQuorum, 503, 4},
 		{&cluster.Unknown{Cause: context.DeadlineExceeded}, api.UnknownOutcome, 504, 3},
+		{&cluster.Unknown{Cause: &cluster.NoQuorum{Voters: 3}}, api.UnknownOutcome, 504, 3},
 		{fmt.Errorf("join: %w", &cluster.Refused{Code: cluster.CodeQuorum, Text: "no"}), api.QuorumAtRisk, 409, 1},
 		{&cluster.Refused{Code: "new_code", Text: "no"}, api.Membership, 409, 1},
 		{&cluster.OtherCluster{}, api.OtherCluster, 409, 1},
