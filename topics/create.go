@@ -35,10 +35,10 @@ func (g *Graph) Destroy(name string) (*Graph, error) {
 	for _, l := range t.Links {
 		next = next.dropLink(t, l)
 	}
+	digest := next.digest.sub(hashTopic(t)) // next may still be g, which must not change
 	for i := range t.Subscriptions {
-		next.digest = next.digest.sub(hashSubscription(t, &t.Subscriptions[i]))
+		digest = digest.sub(hashSubscription(t, &t.Subscriptions[i]))
 	}
-	digest := next.digest.sub(hashTopic(t))
 	next = next.drop(t)
 	next.digest = digest
 	return next, nil

@@ -196,6 +196,35 @@ func TestDestroyRemovesLinksBothWaysForGood(t *testing.T) {
 	}
 }
 
+// A graph never changes, its digest included: the leader tries each change on the graph that everybody reads.
+func TestNoChangeTouchesTheGraphItStartsFrom(t *testing.T) {
+	b := build(t).create("A", "B", "C").link("A", "B", 0).subscribe("C", "s").subscribe("A", "s")
+	g, before := b.g, b.g.Digest()
+	for name, change := range map[string]func() error{
+		"create":           func() error { _, _, err := g.Create("D"); return err },
+		"destroy":          func() error { _, err := g.Destroy("C"); return err },
+		"destroy a source": func() error { _, err := g.Destroy("A"); return err },
+		"destroy a target": func() error { _, err := g.Destroy("B"); return err },
+		"link":             func() error { _, _, err := g.Link("B", "C", 1, false); return err },
+		"link to itself":   func() error { _, _, err := g.Link("B", "B", 1, false); return err },
+		"replace the cost": func() error { _, _, err := g.Link("A", "B", 1, true); return err },
+		"unlink":           func() error { _, err := g.Unlink("A", g.Identity(g.Topic("B"))); return err },
+		"subscribe": func() error {
+			_, _, err := g.Subscribe("C", topics.Subscription{Identity: topics.Identity{Name: "s2"}})
+			return err
+		},
+		"unsubscribe": func() error { _, _, err := g.Unsubscribe("C", topics.Identity{Name: "s"}, 0); return err },
+	} {
+		if err := change(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := g.Digest(); got != before {
+			t.Errorf("%s: the digest was %v, now %v", name, before, got)
+			before = got
+		}
+	}
+}
+
 func TestUnsubscribeByIncarnation(t *testing.T) {
 	b := build(t).create("A").subscribe("A", "s")
 	s := topics.Identity{Name: "s"}
