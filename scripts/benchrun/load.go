@@ -11,9 +11,13 @@ const (
 	// drainLimit is how long a backlog may take to be delivered once the publisher has ended.
 	drainLimit = 60 * time.Second
 	// quietOneway is how long nobody may be at work before a run counts as over.
-	quietOneway = 400 * time.Millisecond
-	// quietBatch is longer than the 1 s for which both services hold a batch back.
-	quietBatch = 1300 * time.Millisecond
+	quietOneway = 500 * time.Millisecond
+	// quietBatch is well over the 1 s for which both services hold a batch back; a busy machine adds to it.
+	quietBatch = 2500 * time.Millisecond
+	// serverStirs and clientStirs are the CPU time in that while from which on somebody is at work. A server has its
+	// own housekeeping; a subscriber that waits uses nothing.
+	serverStirs = 25 * time.Millisecond
+	clientStirs = time.Millisecond
 	// pollEvery is how often that is looked at.
 	pollEvery = 100 * time.Millisecond
 )
@@ -47,7 +51,7 @@ func (l load) publisherMode() string {
 }
 
 func (l load) quiet() time.Duration {
-	if l.mode == "batch" || l.link != noLink {
+	if l.mode == "batch" {
 		return quietBatch
 	}
 	return quietOneway
@@ -124,23 +128,22 @@ func (l load) play(ctx context.Context, f *fleet, subscribers audience) (sample,
 }
 
 // drain waits until servers and subscribers have had nothing to do for a while: nobody can know how many events are
-// still to come, as some may be lost. It returns what the servers had used when they fell quiet. A tick now and then
-// is a server's own housekeeping.
+// still to come, as some may be lost. It returns what the servers had used when they fell quiet.
 func (l load) drain(ctx context.Context, f *fleet, subscribers audience) (time.Duration, error) {
 	limit := time.Now().Add(drainLimit)
 	var server, client time.Duration
-	since := time.Now()
+	var since time.Time
 	for {
-		s, errS := f.cpu()
-		c, errC := subscribers.cpu()
+		s, errS := runTime(f.pids())
+		c, errC := runTime(subscribers.pids())
 		if err := errors.Join(errS, errC); err != nil {
 			return 0, err
 		}
-		if s-server > 2*tick || c-client > tick {
+		if s-server > serverStirs || c-client > clientStirs {
 			server, client, since = s, c, time.Now()
 		}
 		if time.Since(since) >= l.quiet() {
-			return s, nil
+			return f.cpu()
 		}
 		if time.Now().After(limit) {
 			return 0, fmt.Errorf("events still arrive %v after the last was published", drainLimit)

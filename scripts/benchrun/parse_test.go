@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"testing"
 	"time"
 
@@ -53,6 +54,34 @@ func TestParseStat(t *testing.T) {
 		if got, err := parseStat(bad); err == nil {
 			t.Errorf("%q: got %v, want an error", bad, got)
 		}
+	}
+}
+
+func TestParseSchedstat(t *testing.T) {
+	if got, err := parseSchedstat("1234567 89 10\n"); err != nil || got != 1234567 {
+		t.Errorf("got %v, %v; want 1.234567ms", got, err)
+	}
+	for _, bad := range []string{"", "1 2", "x 2 3"} {
+		if got, err := parseSchedstat(bad); err == nil {
+			t.Errorf("%q: got %v, want an error", bad, got)
+		}
+	}
+}
+
+func TestRunTimeGrowsWithWork(t *testing.T) {
+	me := []int{os.Getpid()}
+	before, err := runTime(me)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for after := before; after == before; after, err = runTime(me) {
+		if err != nil || time.Now().After(deadline) {
+			t.Fatalf("stands at %v: %v", before, err)
+		}
+	}
+	if _, err := runTime([]int{1 << 30}); err == nil {
+		t.Error("no error for a process that doesn't exist")
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -45,6 +46,40 @@ func parseStat(text string) (time.Duration, error) {
 		ticks += n
 	}
 	return time.Duration(ticks) * tick, nil
+}
+
+// runTime is what all threads of the processes have used so far, exact to the nanosecond but without threads that
+// have ended: it tells whether anything is going on.
+func runTime(pids []int) (time.Duration, error) {
+	var sum time.Duration
+	for _, pid := range pids {
+		paths, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+		if err != nil || len(paths) == 0 {
+			return 0, fmt.Errorf("process %d has ended", pid)
+		}
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				continue // a thread that ended just now
+			}
+			used, err := parseSchedstat(string(text))
+			if err != nil {
+				return 0, fmt.Errorf("%s: %w", path, err)
+			}
+			sum += used
+		}
+	}
+	return sum, nil
+}
+
+// parseSchedstat returns the first of three numbers: the time on a CPU, in nanoseconds.
+func parseSchedstat(text string) (time.Duration, error) {
+	f := strings.Fields(text)
+	if len(f) != 3 {
+		return 0, fmt.Errorf("not three numbers: %q", text)
+	}
+	n, err := strconv.ParseInt(f[0], 10, 64)
+	return time.Duration(n), err
 }
 
 // memoryOf returns a field of /proc/PID/status, VmRSS or VmHWM, summed over the processes, in MB of 10^6 bytes.
