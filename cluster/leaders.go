@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"sync"
 	"time"
 )
@@ -12,10 +13,14 @@ type leaderWatch struct {
 	now     string
 	last    string
 	lost    time.Time
+	reign   context.Context // ends with the present leader's
+	end     context.CancelFunc
 }
 
 func newLeaderWatch() *leaderWatch {
-	return &leaderWatch{changed: newBroadcast(), lost: time.Now()}
+	w := &leaderWatch{changed: newBroadcast(), lost: time.Now()}
+	w.reign, w.end = context.WithCancel(context.Background())
+	return w
 }
 
 // set notes the leader; "" says that there is none.
@@ -31,7 +36,24 @@ func (w *leaderWatch) set(id string) {
 		w.last = id
 	}
 	w.now = id
+	w.end()
+	w.reign, w.end = context.WithCancel(context.Background())
 	w.changed.fire()
+}
+
+// during returns a context that ends with ctx, or when this node no longer
+// takes id for the leader: a leader that hangs, or whose cable is cut, would
+// not answer before the deadline.
+func (w *leaderWatch) during(ctx context.Context, id string) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.now != id {
+		cancel()
+		return ctx, cancel
+	}
+	stop := context.AfterFunc(w.reign, cancel)
+	return ctx, func() { stop(); cancel() }
 }
 
 // get returns the leader, the last one known, and, where there is none,

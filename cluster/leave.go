@@ -72,7 +72,7 @@ func (n *Node) onLeader(ctx context.Context, r removeRequest) (Removal, error) {
 		if err != nil {
 			return Removal{}, inDoubt(doubt, err)
 		}
-		removal, err := askNode[Removal](ctx, n, leader, "cluster.remove", r)
+		removal, err := n.askLeader(ctx, leader, r)
 		if err == nil {
 			return removal, nil
 		}
@@ -90,6 +90,17 @@ func (n *Node) onLeader(ctx context.Context, r removeRequest) (Removal, error) {
 			return Removal{}, inDoubt(doubt, err)
 		}
 	}
+}
+
+// askLeader has a node remove another, as long as it leads. This node itself
+// hands over to the next on the way.
+func (n *Node) askLeader(ctx context.Context, leader string, r removeRequest) (Removal, error) {
+	if leader != n.id {
+		during, cancel := n.leaders.during(ctx, leader)
+		defer cancel()
+		ctx = during
+	}
+	return askNode[Removal](ctx, n, leader, "cluster.remove", r)
 }
 
 func inDoubt(doubt, err error) error {

@@ -120,6 +120,8 @@ func (p *proposal) at(ctx context.Context, leader string) (fsm.Result, error) {
 	if leader == p.n.id {
 		return p.n.applyHere(ctx, p.command.Op, data)
 	}
+	ctx, cancel := p.n.leaders.during(ctx, leader)
+	defer cancel()
 	reply, err := p.n.Call(ctx, leader, "cluster.propose", data)
 	if err != nil {
 		return fsm.Result{}, err
@@ -200,21 +202,28 @@ func waitFor(ctx context.Context, ch <-chan struct{}, d time.Duration) bool {
 
 // awaitLeader returns the leader's id. Without one it waits as long as an
 // election may take from when the leader was lost, and one election time-out
-// from asked at least, then returns a *NoQuorum.
+// from asked at least, then counts: it returns a *NoQuorum, or, where a
+// majority answers and an election only takes long, waits on, 5 s in all.
 func (n *Node) awaitLeader(ctx context.Context, asked time.Time) (string, error) {
+	t := n.cfg.Timing
+	var more time.Duration
 	for {
 		changed, poked := n.leaders.changed.next(), n.poke.next()
 		leader, _, lost := n.leaders.get()
 		if leader != "" {
 			return leader, nil
 		}
-		t := n.cfg.Timing
-		until := lost.Add(t.noLeaderAfter())
-		if least := asked.Add(t.Election); until.Before(least) {
-			until = least
-		}
-		if n.half.Load() == nil || !time.Now().Before(until) {
+		until := later(lost.Add(t.noLeaderAfter()), asked.Add(t.Election)).Add(more)
+		if n.half.Load() == nil {
 			return "", n.noQuorum(ctx)
+		}
+		if !time.Now().Before(until) {
+			q := n.noQuorum(ctx)
+			if 2*q.Reachable <= q.Voters || time.Since(later(lost, asked)) > DefaultTimeout-2*t.askTime() {
+				return "", q
+			}
+			more += t.Election
+			continue
 		}
 		select {
 		case <-changed:
@@ -224,6 +233,13 @@ func (n *Node) awaitLeader(ctx context.Context, asked time.Time) (string, error)
 			return "", n.outOfTime(ctx, nil)
 		}
 	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // outOfTime is the error of an operation whose ctx ended before it was handed

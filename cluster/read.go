@@ -40,6 +40,8 @@ func (n *Node) readIndexAt(ctx context.Context, leader string) (uint64, error) {
 	if leader == n.id {
 		return n.readIndexHere(ctx)
 	}
+	ctx, cancel := n.leaders.during(ctx, leader)
+	defer cancel()
 	reply, err := n.Call(ctx, leader, "cluster.read", nil)
 	if err != nil {
 		return 0, err
