@@ -173,6 +173,7 @@ func TestRemove(t *testing.T) {
 		t.Fatalf("%d followers left", len(other))
 	}
 	other[0].Kill()
+	leader.WaitStatus("without leader", func(s api.Status) bool { return s.Leader == "" })
 	wantExit(t, leader.Floe("create", "x", "--timeout", "3s"), 4, "1 of 2 voters reachable")
 	wantExit(t, leader.Floe("remove", other[0].ID, "--force"), 4, "1 of 2 voters reachable")
 }

@@ -104,10 +104,12 @@ func TestFrozenLeader(t *testing.T) {
 			}
 		}
 		frozen.Signal(syscall.SIGCONT)
+		begun := time.Now()
 		for _, n := range c.Nodes {
 			n.WaitReady()
 			n.Must("create", fmt.Sprintf("after%d-%s", round, n.ID), "--timeout", "10s")
 		}
+		t.Logf("round %d: all nodes serve %v after the leader goes on", round, time.Since(begun).Round(time.Millisecond))
 		made := load.stop()
 		c.WaitLeader()
 		for _, n := range c.Nodes {
@@ -147,4 +149,27 @@ func TestKillAllUnderLoad(t *testing.T) {
 		}
 	}
 	c.WaitSame()
+}
+
+// A leader that hangs holds its connections open: changes and reads asked of the others must not wait for its answer.
+func TestLeaderThatHangs(t *testing.T) {
+	t.Parallel()
+	c := floetest.StartCluster(t, 3)
+	for _, command := range [][]string{{"create", "T"}, {"topics"}, {"status"}, {"remove", ""}} {
+		hung := c.WaitLeader()
+		asked := c.Followers()[0]
+		if command[0] == "remove" {
+			command[1] = hung.ID
+		}
+		hung.Signal(syscall.SIGSTOP)
+		o := asked.Floe(command...)
+		hung.Signal(syscall.SIGCONT)
+		if o.Exit != 0 {
+			t.Errorf("with a leader that hangs: %v", o)
+		}
+		t.Logf("%s with a leader that hangs: %v", command[0], o.Took.Round(time.Millisecond))
+		if command[0] != "remove" {
+			c.WaitVoters(3)
+		}
+	}
 }
