@@ -4,11 +4,11 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 
 	"floe/scripts/floetest"
-	"floe/scripts/peers"
 	"floe/scripts/suite/ice"
 	"floe/transport/ice/proto"
 )
@@ -22,19 +22,29 @@ type collector struct {
 	times map[uint32]int
 }
 
-// collect subscribes a collector to a topic. It lives until the test ends.
-func collect(t testing.TB, s peers.Service, topic string) *collector {
+// collect subscribes a collector to a topic of a cluster and waits until all its nodes know it. It lives until the test
+// ends.
+func collect(t testing.TB, c *floetest.Cluster, topic string) *collector {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &collector{times: map[uint32]int{}}
-	c.server = ice.Serve(l, c.take)
-	at := c.server.Endpoint()
-	t.Cleanup(c.server.Close)
-	call(t, s, "subscribe", topic, "collector -o:"+at.String(), "retryCount=-1")
-	return c
+	events := &collector{times: map[uint32]int{}}
+	events.server = ice.Serve(l, events.take)
+	t.Cleanup(events.server.Close)
+	at := events.server.Endpoint()
+	call(t, service(c.Nodes...), "subscribe", topic, "collector -o:"+at.String(), "retryCount=-1")
+	for _, n := range c.Nodes {
+		floetest.Eventually(t, floetest.Patience, func() error {
+			known, err := subscribersOf(n, topic)
+			if err == nil && !slices.Contains(known, "collector") {
+				err = fmt.Errorf("%s: subscribers %q", n.ID, known)
+			}
+			return err
+		})
+	}
+	return events
 }
 
 // take reads an event's number, which is behind its 8 bytes of time: see scripts/peers/cpp/event.h.

@@ -12,24 +12,19 @@ func TestPublisherGoesOnWhenItsNodeIsKilled(t *testing.T) {
 	t.Parallel()
 	c := startThree(t)
 	admin(t, service(c.Nodes...), "create A")
-	events := collect(t, service(c.Nodes...), "A")
-	waitSubscribers(t, c.Nodes, "A", "collector")
+	events := collect(t, c, "A")
 	pub := peers.StartPublisher(t, service(c.Nodes...), peers.CPP, "A", "--count", "0", "--rate", "200", "--keep-going")
 	events.waitMore(t, 20)
-	published := func(n *floetest.Node) float64 {
-		t.Helper()
-		return mustMetric(t, n, "floe_topic_published_total", `topic="A"`)
-	}
-	var victims int
+	var used []*floetest.Node
 	for _, n := range c.Nodes {
-		if published(n) > 0 {
-			n.Kill()
-			victims++
+		if mustMetric(t, n, "floe_topic_published_total", `topic="A"`) > 0 {
+			used = append(used, n)
 		}
 	}
-	if victims != 1 {
-		t.Fatalf("the publisher used %d nodes, want 1", victims)
+	if len(used) != 1 {
+		t.Fatalf("the publisher used %d nodes, want 1", len(used))
 	}
+	used[0].Kill()
 	events.waitMore(t, 200)
 	pub.Stop()
 	got := pub.Result()
@@ -52,6 +47,7 @@ func TestChangesThroughTheNodesThatAreLeft(t *testing.T) {
 	admin(t, s, "create A")
 	leader.Kill()
 	admin(t, s, "create B; link A B 4")
+	c.WaitSame()
 	for _, n := range c.Running() {
 		if got, want := admin(t, service(n), "links"), "A to B with cost 4\n"; got != want {
 			t.Errorf("%s: links: got %q, want %q", n.ID, got, want)

@@ -57,6 +57,7 @@ func TestProgramsThatKnowOnlyFloesLocator(t *testing.T) {
 	indirect := located(peers.Service{Manager: "IceStorm/TopicManager @ floe"}, locator)
 	wellKnown := located(peers.Service{Manager: "IceStorm/TopicManager"}, locator)
 	admin(t, indirect, "create A B; link A B 0")
+	c.WaitSame()
 	c.Nodes[1].Kill()
 	for _, s := range []peers.Service{indirect, wellKnown} {
 		if got, want := admin(t, s, "links"), "A to B with cost 0\n"; got != want {
@@ -84,6 +85,7 @@ func TestNodesRegisterAtAnIceGridRegistry(t *testing.T) {
 	}
 	restart(t, c)
 	admin(t, service(c.Nodes[0]), "create A")
+	c.WaitSame()
 	registered := func(r *peers.Registry, adapter, want string) {
 		t.Helper()
 		floetest.Eventually(t, floetest.Patience, func() error {

@@ -47,10 +47,13 @@ func TestManualFederationIsThereAfterAllNodesDiedAndMoved(t *testing.T) {
 // checkManual lets every node be the one that is published to, with another language each.
 func checkManual(t *testing.T, c *floetest.Cluster) {
 	t.Helper()
+	c.WaitSame()
 	n1, n2, n3 := service(c.Nodes[0]), service(c.Nodes[1]), service(c.Nodes[2])
 	for _, s := range []peers.Service{n1, n2, n3} {
 		peers.CheckManualLinks(t, s)
 	}
+	settle := func() { waitCopies(t, c.Nodes, 3) }
+	n1.Settle, n2.Settle, n3.Settle = settle, settle, settle
 	peers.CheckManualOutcome(t, peers.CPP, peers.CPP, n2, n3, n1, n1)
 	peers.CheckManualOutcome(t, peers.Python, peers.Python, n3, n1, n2, n2)
 	peers.CheckManualOutcome(t, peers.JavaScript, peers.CPP, n1, n2, n3, n3)

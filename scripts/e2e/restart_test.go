@@ -128,7 +128,11 @@ func TestDestroyRacesWithSubscribeAndLink(t *testing.T) {
 	for i := range rounds {
 		names = append(names, fmt.Sprintf("t%d", i))
 	}
-	admin(t, service(c.Nodes[0]), "create u "+strings.Join(names, " "))
+	admin(t, service(c.Nodes[0]), "create u v "+strings.Join(names, " "))
+	call(t, service(c.Nodes[0]), "subscribe", "v", "s1 -o:tcp -h 127.0.0.1 -p 9")
+	c.WaitSame()
+	admin(t, service(c.Nodes[1]), "destroy v")
+	c.WaitSame()
 	conns := []*ice.Conn{dial(t, c.Nodes[0]), dial(t, c.Nodes[1])}
 	linker := c.Nodes[2].Client(floetest.Patience)
 	subscriber, err := proto.ParseProxy("s1 -o:tcp -h 127.0.0.1 -p 9")

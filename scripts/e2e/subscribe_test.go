@@ -56,6 +56,7 @@ func TestFinderOnEveryNode(t *testing.T) {
 	t.Parallel()
 	c := startThree(t)
 	admin(t, service(c.Nodes[0]), "create A")
+	c.WaitSame()
 	for _, n := range c.Nodes {
 		if stdout, stderr, exit := peers.Admin(t, n.Ice(), "topics"); stdout != "A\n" || exit != 0 {
 			t.Errorf("%s: exit %d, %q, %q", n.ID, exit, stdout, stderr)

@@ -42,6 +42,9 @@ func CheckManualOutcome(t testing.TB, pub, sub Language, services ...Service) {
 		// One way: events come in order, so that C's last one shows that the third was held back.
 		subs[topic] = Subscribe(t, at(i), sub, topic, "--mode", "oneway", "--unsubscribe")
 	}
+	if settle := at(3).Settle; settle != nil {
+		settle()
+	}
 	Publish(t, at(3), pub, "A", "--count", "4", "--cost", "0,1,2,0")
 	for topic, costs := range want {
 		subs[topic].WaitEvents(len(costs))

@@ -18,6 +18,8 @@ type Service struct {
 	WS string
 	// Properties go to every client: `--Ice.Default.Locator=...`.
 	Properties []string
+	// Settle waits until the service knows what its other nodes were asked to do; nil where it has none.
+	Settle func()
 }
 
 // Storm is a running stock IceStorm.
