@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"reflect"
@@ -274,4 +275,28 @@ func idleRaft(t *testing.T) (*raft.Raft, *raft.InmemTransport) {
 		t.Fatal(err)
 	}
 	return r, transport
+}
+
+// stingy is a Caller whose nodes promise nothing, apart from some.
+type stingy map[string]bool
+
+func (s stingy) Call(_ context.Context, address, _ string, _ []byte) ([]byte, error) {
+	return json.Marshal(promiseReply{Given: s[address]})
+}
+
+func TestFoundingNeedsAllPromises(t *testing.T) {
+	for _, test := range []struct {
+		given stingy
+		want  bool
+	}{
+		{stingy{}, false},
+		{stingy{"h:2": true}, false},
+		{stingy{"h:2": true, "h:3": true}, true},
+	} {
+		n := &Node{id: "n1", cfg: Config{Network: Network{Caller: test.given}}}
+		others := map[string]nodeInfo{"n2": {Address: "h:2"}, "n3": {Address: "h:3"}}
+		if got := n.collect(t.Context(), others, 2); got != test.want {
+			t.Errorf("%v: got %v, want %v", test.given, got, test.want)
+		}
+	}
 }
