@@ -1,0 +1,121 @@
+package routing
+
+import (
+	"iter"
+	"slices"
+)
+
+const tableShards = 1024
+
+// Table is the routes at one version. A Table never changes and may be
+// shared freely; nil is the empty table.
+type Table struct {
+	shards  [tableShards]map[uint64]*route
+	keys    int
+	entries int
+	digest  Digest
+}
+
+// route is all entries of one key, in the order they hold.
+type route struct {
+	entries []*Entry
+	digest  Digest
+}
+
+// shardOf spreads keys whose low bits are alike.
+func shardOf(key uint64) int { return int(key * 0x9e3779b97f4a7c15 >> 54) }
+
+// Len returns the number of entries.
+func (t *Table) Len() int {
+	if t == nil {
+		return 0
+	}
+	return t.entries
+}
+
+// Digest returns the digest of all entries.
+func (t *Table) Digest() Digest {
+	if t == nil {
+		return Digest{}
+	}
+	return t.digest
+}
+
+// Entries returns the entries of a key in the order they hold: the last one
+// that is for a sender is the one that counts. Leave the slice unchanged.
+func (t *Table) Entries(key Key) []*Entry {
+	if t == nil {
+		return nil
+	}
+	if r := t.route(key.packed()); r != nil {
+		return r.entries
+	}
+	return nil
+}
+
+func (t *Table) route(key uint64) *route { return t.shards[shardOf(key)][key] }
+
+// Keys returns all keys in order.
+func (t *Table) Keys() []Key {
+	if t == nil {
+		return nil
+	}
+	packed := make([]uint64, 0, t.keys)
+	for i := range t.shards {
+		for k := range t.shards[i] {
+			packed = append(packed, k^signs)
+		}
+	}
+	slices.Sort(packed)
+	keys := make([]Key, len(packed))
+	for i, p := range packed {
+		keys[i] = unpack(p ^ signs)
+	}
+	return keys
+}
+
+// signs turns packed keys into numbers that sort as the keys do.
+const signs = 1<<63 | 1<<31
+
+// All yields the entries ordered by key, those of a key in the order they
+// hold.
+func (t *Table) All() iter.Seq[*Entry] {
+	return func(yield func(*Entry) bool) {
+		for _, key := range t.Keys() {
+			for _, e := range t.Entries(key) {
+				if !yield(e) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Endpoints returns every endpoint that a group names, sorted.
+func (t *Table) Endpoints() []string {
+	if t == nil {
+		return nil
+	}
+	seen := map[string]bool{}
+	for i := range t.shards {
+		for _, r := range t.shards[i] {
+			for _, e := range r.entries {
+				for _, g := range e.Groups {
+					for _, m := range g {
+						seen[m] = true
+					}
+				}
+			}
+		}
+	}
+	return sortedKeys(seen)
+}
+
+func sortedKeys(set map[string]bool) []string {
+	list := make([]string, 0, len(set))
+	for s := range set {
+		list = append(list, s)
+	}
+	slices.Sort(list)
+	return list
+}
