@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"floe/cluster/logstore"
 	"floe/fsm"
 )
 
@@ -153,6 +154,9 @@ func (n *Node) applyHere(ctx context.Context, op fsm.Op, data []byte) (fsm.Resul
 	if h == nil || h.raft.State() != raft.Leader {
 		return fsm.Result{}, errNotLeader
 	}
+	if _, first := op.(fsm.Init); !first && n.View().ClusterID == "" {
+		return fsm.Result{}, errNotLeader // not yet: the cluster is being founded
+	}
 	if _, err := n.View().Try(op); err != nil {
 		return fsm.Result{}, refused(codeInvalid, "refused: it would halt every node: %v", err)
 	}
@@ -214,7 +218,7 @@ func (n *Node) awaitLeader(ctx context.Context, asked time.Time) (string, error)
 			return leader, nil
 		}
 		until := later(lost.Add(t.noLeaderAfter()), asked.Add(t.Election)).Add(more)
-		if n.half.Load() == nil {
+		if n.half.Load() == nil && !n.startsSoon() {
 			return "", n.noQuorum(ctx)
 		}
 		if !time.Now().Before(until) {
@@ -233,6 +237,13 @@ func (n *Node) awaitLeader(ctx context.Context, asked time.Time) (string, error)
 			return "", n.outOfTime(ctx, nil)
 		}
 	}
+}
+
+// startsSoon tells whether a node without a Raft half is about to have one.
+func (n *Node) startsSoon() bool {
+	id := n.Identity()
+	founds := id.PromisedTo == founding || id.State == logstore.New && len(n.cfg.Join) == 0
+	return n.diskErr() == nil && (founds || id.State == logstore.Member)
 }
 
 func later(a, b time.Time) time.Time {

@@ -50,6 +50,8 @@ type Refusal struct {
 const (
 	// ErrInitialised: the cluster has its name already.
 	ErrInitialised topics.Kind = "the cluster has its name already"
+	// ErrUnnamed: nobody's change comes before the cluster's [Init].
+	ErrUnnamed topics.Kind = "the cluster is being founded, it has no name yet"
 	// ErrVersion: the op is newer than the cluster version, or the version would fall.
 	ErrVersion topics.Kind = "not possible at this cluster version"
 	// ErrStale: an older incarnation of a node spoke.

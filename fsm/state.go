@@ -182,6 +182,9 @@ func try(v View, op Op) (next View, result Result, err error) {
 	if need := opVersion(op); need > max(v.Version, 1) {
 		return v, Result{Refused: &Refusal{Kind: ErrVersion, Detail: fmt.Sprintf("needs cluster version %d, the cluster is at %d; floe upgrade finalize raises it", need, v.Version)}}, nil
 	}
+	if v.ClusterID == "" && !byNode(op) { // Init starts the graph anew
+		return v, Result{Refused: &Refusal{Kind: ErrUnnamed}}, nil
+	}
 	d := &draft{View: v}
 	result, refused := op.apply(d)
 	if refused != nil {

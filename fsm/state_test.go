@@ -24,7 +24,14 @@ type node struct {
 	index uint64
 }
 
-func newNode() *node { return &node{State: fsm.New(fsm.Config{})} }
+func emptyNode() *node { return &node{State: fsm.New(fsm.Config{})} }
+
+// newNode is a node of a cluster that has its name.
+func newNode() *node {
+	n := emptyNode()
+	n.op(fsm.Init{ClusterID: "c0", Instance: "IceStorm", Version: 1})
+	return n
+}
 
 func entry(index uint64, c fsm.Command) *raft.Log {
 	b, err := c.Encode()
@@ -60,7 +67,7 @@ func snapshotOf(t interface{ Fatal(...any) }, s *fsm.State) []byte {
 }
 
 func restored(t interface{ Fatal(...any) }, b []byte) *node {
-	n := newNode()
+	n := emptyNode()
 	if err := n.Restore(io.NopCloser(bytes.NewReader(b))); err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +150,10 @@ func TestReapRemovesARemoteLink(t *testing.T) {
 }
 
 func TestMembersAndClusters(t *testing.T) {
-	n := newNode()
+	n := emptyNode()
+	if r := n.op(fsm.CreateTopic{Name: "early"}); !errors.Is(r.Err(), fsm.ErrUnnamed) {
+		t.Errorf("a change before the cluster has its name: %v, want %v", r.Err(), fsm.ErrUnnamed)
+	}
 	n.op(fsm.Init{ClusterID: "c1", Instance: "Storm", Version: 1})
 	if r := n.op(fsm.Init{ClusterID: "c2"}); !errors.Is(r.Err(), fsm.ErrInitialised) {
 		t.Errorf("second init: %v", r.Err())
@@ -190,31 +200,32 @@ func TestMembersAndClusters(t *testing.T) {
 func TestUnreadableEntryHaltsAndKeepsServing(t *testing.T) {
 	var halted *fsm.Halt
 	s := fsm.New(fsm.Config{OnHalt: func(h *fsm.Halt) { halted = h }})
-	good := entry(1, fsm.Command{Op: fsm.CreateTopic{Name: "a"}})
-	bad := &raft.Log{Index: 2, Type: raft.LogCommand, Data: []byte{1, 0x80, 0xcd, 0x7f, 0xff, 0x80}}
-	after := entry(3, fsm.Command{Op: fsm.CreateTopic{Name: "b"}})
+	s.Apply(entry(1, fsm.Command{Op: fsm.Init{ClusterID: "c0", Instance: "IceStorm", Version: 1}}))
+	good := entry(2, fsm.Command{Op: fsm.CreateTopic{Name: "a"}})
+	bad := &raft.Log{Index: 3, Type: raft.LogCommand, Data: []byte{1, 0x80, 0xcd, 0x7f, 0xff, 0x80}}
+	after := entry(4, fsm.Command{Op: fsm.CreateTopic{Name: "b"}})
 	answers := s.ApplyBatch([]*raft.Log{good, bad, after})
 	for i, a := range answers[1:] {
-		if h, ok := a.(*fsm.Halt); !ok || h.Index != 2 || !errors.Is(h, fsm.ErrCommand) {
-			t.Errorf("answer %d: %v, want a halt at entry 2", i+1, a)
+		if h, ok := a.(*fsm.Halt); !ok || h.Index != 3 || !errors.Is(h, fsm.ErrCommand) {
+			t.Errorf("answer %d: %v, want a halt at entry 3", i+1, a)
 		}
 	}
-	if v := s.View(); v.Index != 1 || v.Graph.Topic("a") == nil || v.Graph.Topic("b") != nil {
+	if v := s.View(); v.Index != 2 || v.Graph.Topic("a") == nil || v.Graph.Topic("b") != nil {
 		t.Errorf("view at %d with %d topics", v.Index, v.Graph.Len())
 	}
-	if halted == nil || halted != s.Halted() || !strings.Contains(halted.Error(), "entry 2") {
+	if halted == nil || halted != s.Halted() || !strings.Contains(halted.Error(), "entry 3") {
 		t.Errorf("halted: %v", halted)
 	}
 	if _, err := s.Snapshot(); err == nil {
 		t.Error("a halted state made a snapshot")
 	}
-	if _, err := s.Wait(context.Background(), 3); !errors.As(err, &halted) {
+	if _, err := s.Wait(context.Background(), 4); !errors.As(err, &halted) {
 		t.Errorf("wait: %v, want the halt", err)
 	}
 }
 
 func TestNewerOpIsRefused(t *testing.T) {
-	if r, err := (&fsm.View{Version: 1, Graph: topics.New("x")}).Try(fsm.CreateTopic{Name: "a"}); err != nil || r.Err() != nil {
+	if r, err := (&fsm.View{ClusterID: "c0", Version: 1, Graph: topics.New("x")}).Try(fsm.CreateTopic{Name: "a"}); err != nil || r.Err() != nil {
 		t.Errorf("try: %v, %v", r.Err(), err)
 	}
 }
@@ -245,7 +256,7 @@ func TestWait(t *testing.T) {
 }
 
 func TestConfigurationEntries(t *testing.T) {
-	n := newNode()
+	n := emptyNode()
 	c := raft.Configuration{Servers: []raft.Server{{ID: "n2", Suffrage: raft.Nonvoter}, {ID: "n1", Suffrage: raft.Voter}}}
 	n.Apply(&raft.Log{Index: 1, Type: raft.LogConfiguration, Data: raft.EncodeConfiguration(c)})
 	want := []fsm.Server{{ID: "n1", Voter: true}, {ID: "n2"}}
@@ -302,13 +313,13 @@ func TestSnapshotAtAnyPointChangesNothing(t *testing.T) {
 			c := fsm.Command{Request: fsm.RequestID{byte(i % 7), 1}, Op: op}
 			if i == cut {
 				late = restored(t, snapshotOf(t, late.State))
-				late.index = uint64(i)
+				late.index = uint64(i + 1)
 			}
 			a, b := through.do(c), late.do(c)
 			if !a.Equal(b) {
 				t.Fatalf("op %d: %+v and after a restore %+v", i, a, b)
 			}
-			logs = append(logs, entry(uint64(i+1), c))
+			logs = append(logs, entry(uint64(i+2), c))
 		}
 		batched.ApplyBatch(logs)
 		want := snapshotOf(t, through.State)

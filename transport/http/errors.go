@@ -24,6 +24,7 @@ var kinds = map[topics.Kind]api.Kind{
 	topics.ErrName:       api.InvalidName,
 	topics.ErrLimit:      api.Limit,
 	fsm.ErrInitialised:   api.ClusterNamed,
+	fsm.ErrUnnamed:       api.NotReady,
 	fsm.ErrVersion:       api.Version,
 	fsm.ErrStale:         api.Stale,
 	fsm.ErrCluster:       api.OtherCluster,

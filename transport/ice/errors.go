@@ -22,6 +22,7 @@ var answers = map[topics.Kind]func(*server.Request, *fsm.Refusal) error{
 	topics.ErrName:       inWords,
 	topics.ErrLimit:      inWords,
 	fsm.ErrInitialised:   inWords,
+	fsm.ErrUnnamed:       inWords,
 	fsm.ErrVersion:       inWords,
 	fsm.ErrStale:         inWords,
 	fsm.ErrCluster:       inWords,
