@@ -48,6 +48,7 @@ func (f nodesFace) Status(ctx context.Context) api.Status {
 			out.Role = m.Role
 		}
 	}
+	out.CommitIndex = f.cluster.Figures().CommitIndex
 	if age := f.ContactAge(); age >= 0 {
 		out.ContactAge = age.Seconds()
 	}

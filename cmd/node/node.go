@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"floe/cluster"
 	"floe/transport/delivery"
@@ -42,7 +44,8 @@ type node struct {
 	// leave is closed when the node left its cluster and has to end.
 	leave     chan struct{}
 	leaveOnce sync.Once
-	settings  sync.Mutex // guards the options that change while the node runs
+	leaders   atomic.Uint64 // how many this node saw come
+	settings  sync.Mutex    // guards the options that change while the node runs
 }
 
 // build makes a node that listens and has its data, and does nothing yet. On
@@ -166,8 +169,10 @@ func (n *node) makeHTTP() error {
 		Events:   eventsFace{n.native},
 		Clusters: n.federation,
 		Settings: settingsFace{n},
-		Gather:   n.gather,
+		Figures:  n.hub,
 		Log:      n.log.Named("http"),
+
+		Collectors: []prometheus.Collector{&gatherer{look: n.figures}},
 	})
 	return nil
 }
@@ -212,6 +217,7 @@ func (n *node) run(ctx context.Context) (left int, err error) {
 	core := n.startPart(failed, "cluster", n.cluster.Run)
 	hub := n.startPart(failed, "delivery", n.hub.Run)
 	exchange := n.startPart(failed, "native", n.native.Run)
+	leaders := n.startPart(failed, "leaders", n.countLeaders)
 	var faces sync.WaitGroup
 	n.serveFaces(&faces, failed)
 
@@ -234,6 +240,7 @@ func (n *node) run(ctx context.Context) (left int, err error) {
 	exchange.end()
 	hub.end()
 	n.sender.Close(limit)
+	leaders.end()
 	core.end()
 	if shut := n.port.Shutdown(limit); shut != nil {
 		n.log.Warn("the peer port did not end in time", "error", shut)

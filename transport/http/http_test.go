@@ -173,28 +173,6 @@ func TestPagesElsewhereAreRefused(t *testing.T) {
 	}
 }
 
-func TestMetricsText(t *testing.T) {
-	m := floehttp.NewMetrics()
-	m.Counter("floe_b_total", "Second.", 3, "topic", "a\"\\\n", "reason", "x")
-	m.Counter("floe_b_total", "Second.", 1.5, "topic", "a")
-	m.Gauge("floe_a", "First.", 1e9)
-	var b strings.Builder
-	if _, err := m.WriteTo(&b); err != nil {
-		t.Fatal(err)
-	}
-	want := "# HELP floe_a First.\n# TYPE floe_a gauge\nfloe_a 1e+09\n" +
-		"# HELP floe_b_total Second.\n# TYPE floe_b_total counter\n" +
-		"floe_b_total{topic=\"a\"} 1.5\nfloe_b_total{topic=\"a\\\"\\\\\\n\",reason=\"x\"} 3\n"
-	if d := cmp.Diff(want, b.String()); d != "" {
-		t.Error(d)
-	}
-	w := newWorld(t, func(c *floehttp.Config) { c.Gather = func(m *floehttp.Metrics) { m.Gauge("floe_x", "X.", 1) } })
-	status, body, header := w.do(t, "GET", "/metrics", nil)
-	if status != 200 || !strings.Contains(body, "\nfloe_x 1\n") || !strings.Contains(body, "go_goroutines ") || !strings.HasPrefix(header.Get("Content-Type"), "text/plain; version=0.0.4") {
-		t.Errorf("got %d %v %s", status, header, body)
-	}
-}
-
 // lines is a stream of two lines that then ends with an error.
 type lines struct{ all []api.Event }
 

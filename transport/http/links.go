@@ -117,7 +117,7 @@ func linkTarget(v *fsm.View, from, to string) (topics.Identity, bool) {
 		return none, false
 	}
 	for _, l := range t.Links {
-		if shown, _ := linkName(v, l); shown == to {
+		if shown, _ := LinkName(v, l); shown == to {
 			return v.Graph.TargetIdentity(l), true
 		}
 	}
@@ -134,15 +134,15 @@ func linkValues(v *fsm.View) []api.Link {
 
 func topicLinks(out []api.Link, v *fsm.View, t *topics.Topic) []api.Link {
 	for _, l := range t.Links {
-		to, remote := linkName(v, l)
+		to, remote := LinkName(v, l)
 		out = append(out, api.Link{From: t.Name, To: to, Cost: l.Cost, Remote: remote})
 	}
 	return out
 }
 
-// linkName returns how a link's target is shown, and where it lives if that
-// is not here.
-func linkName(v *fsm.View, l topics.Link) (to, remote string) {
+// LinkName returns how a link of the view's graph is named by its target,
+// and where that lives if it is not here; see [api.Link].
+func LinkName(v *fsm.View, l topics.Link) (to, remote string) {
 	if l.Remote == nil {
 		return v.Graph.ByID(l.To).Name, ""
 	}

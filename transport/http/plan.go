@@ -97,7 +97,7 @@ func (p *graphPlan) existing(from, shown string) (topics.Link, bool) {
 		return topics.Link{}, false
 	}
 	for _, l := range t.Links {
-		if name, _ := linkName(p.view, l); name == shown {
+		if name, _ := LinkName(p.view, l); name == shown {
 			return l, true
 		}
 	}
@@ -129,7 +129,7 @@ func (p *graphPlan) prune(wanted *wantedGraph, kept map[[2]string]bool) {
 
 func (p *graphPlan) pruneLinks(t *topics.Topic, kept map[[2]string]bool) {
 	for _, l := range t.Links {
-		shown, remote := linkName(p.view, l)
+		shown, remote := LinkName(p.view, l)
 		if kept[[2]string{t.Name, shown}] || remote == "icestorm" {
 			continue
 		}

@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"floe/fsm"
 	"floe/topics"
+	"floe/transport/delivery"
 	"floe/transport/http/api"
 )
 
@@ -77,6 +79,11 @@ type Clusters interface {
 	Topic(ctx context.Context, cluster, topic string) (topics.Remote, error)
 }
 
+// Figures counts events by receiver; *delivery.Hub does.
+type Figures interface {
+	Stats() delivery.Stats
+}
+
 // Settings are the values that can be changed while the node runs.
 type Settings interface {
 	List() []api.Setting
@@ -92,8 +99,11 @@ type Config struct {
 	Events   Events
 	Clusters Clusters
 	Settings Settings
-	// Gather adds the node's figures to a scrape; may be nil.
-	Gather func(*Metrics)
+	// Figures counts events by receiver; nil: the list of subscribers has none.
+	Figures Figures
+	// Collectors give the node's figures to /metrics, beside those of the
+	// Go runtime and the process.
+	Collectors []prometheus.Collector
 	// Log gets what an operator should know; nil: silence.
 	Log hclog.Logger
 }

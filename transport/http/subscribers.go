@@ -11,17 +11,17 @@ import (
 )
 
 // listSubscribers answers with the subscribers and links of the named
-// topics, or of all.
+// topics, or of all, and with this node's figures of each.
 func (s *Server) listSubscribers(ctx context.Context, r *http.Request) (any, error) {
 	v, err := s.view(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	out := []api.Subscriber{}
+	out, figures := []api.Subscriber{}, s.figures()
 	names, named := r.URL.Query()["topic"]
 	if !named {
 		for t := range v.Graph.All() {
-			out = topicSubscribers(out, v, t)
+			out = topicSubscribers(out, v, t, figures)
 		}
 		return out, nil
 	}
@@ -30,12 +30,12 @@ func (s *Server) listSubscribers(ctx context.Context, r *http.Request) (any, err
 		if t == nil {
 			return nil, noTopic(name)
 		}
-		out = topicSubscribers(out, v, t)
+		out = topicSubscribers(out, v, t, figures)
 	}
 	return out, nil
 }
 
-func topicSubscribers(out []api.Subscriber, v *fsm.View, t *topics.Topic) []api.Subscriber {
+func topicSubscribers(out []api.Subscriber, v *fsm.View, t *topics.Topic, figures receiverFigures) []api.Subscriber {
 	for _, sub := range t.Subscriptions {
 		out = append(out, api.Subscriber{
 			Topic:    t.Name,
@@ -43,10 +43,21 @@ func topicSubscribers(out []api.Subscriber, v *fsm.View, t *topics.Topic) []api.
 			Proxy:    proxyText(sub.Proxy),
 			QoS:      qosValues(sub.QoS),
 			Serial:   sub.Serial,
+			Figures:  figures.receiver(t, sub.Serial),
 		})
 	}
 	for _, l := range t.Links {
-		out = append(out, api.Subscriber{Topic: t.Name, Identity: identityText(v.Graph.TargetIdentity(l)), Link: true, Serial: l.Serial})
+		link := api.Subscriber{
+			Topic:     t.Name,
+			Identity:  identityText(v.Graph.TargetIdentity(l)),
+			Link:      true,
+			Serial:    l.Serial,
+			Forwarded: figures.passed(t, l.Serial),
+		}
+		if l.Remote != nil {
+			link.Figures = figures.receiver(t, l.Serial)
+		}
+		out = append(out, link)
 	}
 	return out
 }

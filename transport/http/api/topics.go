@@ -49,6 +49,12 @@ type Subscriber struct {
 	QoS   map[string]string `json:"qos,omitempty"`
 	// Serial is the subscription's incarnation.
 	Serial uint64 `json:"serial"`
+	// Forwarded counts, for a link, the events it let pass on the node that
+	// answers.
+	Forwarded uint64 `json:"forwarded,omitempty"`
+	// Figures are nil for a link inside the graph: it hands events straight
+	// to the target's subscribers, and has no queue.
+	*Figures
 }
 
 // Removed says how many records a call removed.

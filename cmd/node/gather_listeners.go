@@ -1,0 +1,65 @@
+package main
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"floe/transport/ice/server"
+)
+
+var (
+	badInput    = counter("floe_bad_input_total", "Connections and datagrams that were closed or dropped for what they sent.", "listener")
+	connections = gauge("floe_connections", "Connections that are open.", "listener")
+	refused     = counter("floe_connections_refused_total", "Connections refused because there were too many.", "listener")
+
+	packetsDropped = counter("floe_peer_packets_dropped_total", "Gossip packets dropped because this node was too slow.")
+	acceptErrors   = counter("floe_peer_accept_errors_total", "Connections to the peer port that could not be accepted, for want of file descriptors for example.")
+)
+
+// listenerStats are the figures of the listeners of one name.
+type listenerStats struct {
+	name              string
+	badInput, refused uint64
+	connections       int
+	// peer has what only the peer port counts; nil for others.
+	peer *peerStats
+}
+
+type peerStats struct{ droppedPackets, acceptErrors uint64 }
+
+// listenerFigures returns them for every listener, by name.
+func (n *node) listenerFigures() []listenerStats {
+	peer, api := n.port.Stats(), n.http.Stats()
+	all := []listenerStats{
+		{name: "peer", badInput: peer.BadInput, refused: peer.RefusedConns, connections: peer.Conns, peer: &peerStats{peer.DroppedPackets, peer.AcceptErrors}},
+		{name: "http", badInput: api.BadInput, refused: api.Refused, connections: api.Connections},
+	}
+	return append(all, sumByName(n.face.Stats())...)
+}
+
+// sumByName sums up listeners of one name.
+func sumByName(stats []server.Stats) []listenerStats {
+	by := map[string]listenerStats{}
+	for _, s := range stats {
+		sum := by[s.Listener]
+		sum.name = s.Listener
+		sum.badInput += s.BadInput
+		sum.refused += s.Refused
+		sum.connections += s.Connections
+		by[s.Listener] = sum
+	}
+	return slices.SortedFunc(maps.Values(by), func(a, b listenerStats) int { return cmp.Compare(a.name, b.name) })
+}
+
+func (s samples) listeners(all []listenerStats) {
+	for _, l := range all {
+		s.put(badInput, float64(l.badInput), l.name)
+		s.put(refused, float64(l.refused), l.name)
+		s.put(connections, float64(l.connections), l.name)
+		if l.peer != nil {
+			s.put(packetsDropped, float64(l.peer.droppedPackets))
+			s.put(acceptErrors, float64(l.peer.acceptErrors))
+		}
+	}
+}
