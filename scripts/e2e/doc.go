@@ -47,4 +47,8 @@
 //	X12   TestStopWithSubscribersAtSilentHosts
 //	E12   TestLinkBetweenClustersWhileConnectionsAreCut, TestLinkToAnotherClusterFollowsItsNodes
 //	C..                                                     scripts/ops
+//
+// Beside them: the manual's federation over kills and moves (manual_test.go), a real IceStorm and IceGrid registry
+// (icestorm_test.go, locator_test.go), links between clusters (clusters_test.go), failover (failover_test.go), clean stops
+// and drain (stop_test.go), native programs (native_test.go).
 package e2e

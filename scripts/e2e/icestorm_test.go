@@ -101,3 +101,26 @@ func TestLinkToATopicWithoutALinkProxyIsRefused(t *testing.T) {
 	foreign.WaitLine("forwarded")
 	floetest.Eventually(t, floetest.Patience, func() error { _, err := n.Status(); return err })
 }
+
+// A real IceStorm keeps the link proxy it was given once. As that names all nodes, its link goes on when the one it uses
+// dies.
+func TestLinkOfARealIceStormGoesOnThroughTheOtherNodes(t *testing.T) {
+	t.Parallel()
+	storm := peers.IceStorm(t, "--instance", "Storm", "Discard.Interval=1")
+	c := startThree(t)
+	s := federated(service(c.Nodes...), storm)
+	admin(t, s, "create IceStorm/in Storm/out; link Storm/out IceStorm/in 2")
+	here := peers.Subscribe(t, s, peers.CPP, "in", "--mode", "oneway", "--qos", "retryCount=-1")
+	waitCopies(t, c.Nodes, 1)
+	crossing(t, storm.Service, here)
+	for _, n := range c.Nodes {
+		if mustMetric(t, n, "floe_topic_arrived_total", `topic="in"`) > 0 {
+			n.Kill()
+			break
+		}
+	}
+	if len(c.Running()) != 2 {
+		t.Fatal("no node took the events")
+	}
+	crossing(t, storm.Service, here)
+}

@@ -96,7 +96,8 @@ func TestEveryKindOfSubscriberGetsAll(t *testing.T) {
 	}
 }
 
-// W08: a subscriber whose process is there and whose object is gone is removed at once on all nodes; others stay.
+// W08: a subscriber whose process is there and whose object is gone is removed at once on all nodes, with one line in
+// the log; others stay.
 func TestSubscriberWithoutItsObjectIsRemoved(t *testing.T) {
 	t.Parallel()
 	c := startThree(t)
@@ -104,10 +105,20 @@ func TestSubscriberWithoutItsObjectIsRemoved(t *testing.T) {
 	admin(t, s, "create A")
 	peers.Subscribe(t, s, peers.CPP, "A", "--identity", "gone", "--behaviour", "object-not-exist", "--qos", "retryCount=-1")
 	stays := peers.Subscribe(t, s, peers.CPP, "A", "--identity", "stays")
-	peers.Publish(t, s, peers.CPP, "A", "--count", "2")
+	waitCopies(t, c.Nodes, 2)
+	peers.Publish(t, s, peers.CPP, "A", "--count", "2", "--publisher-kind", "local")
 	waitSubscribers(t, c.Nodes, "A", "stays")
-	peers.Publish(t, s, peers.CPP, "A")
+	peers.Publish(t, s, peers.CPP, "A", "--publisher-kind", "local")
 	stays.WaitEvents(3)
+	const removed = "dead receiver removed"
+	c.Nodes[0].WaitLog(removed)
+	lines := 0
+	for _, n := range c.Nodes {
+		lines += strings.Count(n.Log(), removed)
+	}
+	if lines != 1 {
+		t.Errorf("%d lines say that it was removed, want 1", lines)
+	}
 }
 
 // W10: what is published while a subscriber with endless retries is away is kept, within bounds, and comes in order when
