@@ -145,7 +145,7 @@ func (e *hashEdit[V]) drop(k *meidKey) (old V, had bool) {
 		return 0, false
 	}
 	h := k.hash()
-	e.writable(h >> 52).drop(k, h)
+	e.writable(h>>52).drop(k, h)
 	e.now.n--
 	return old, true
 }

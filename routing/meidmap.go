@@ -87,9 +87,6 @@ func (m *MEIDMap) All() iter.Seq2[string, string] {
 // Sorted yields MEIDs and owners sorted by MEID, bytewise.
 func (m *MEIDMap) Sorted() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
-		if m == nil {
-			return
-		}
 		for _, s := range m.sorted() {
 			if !yield(s.key.String(), m.owners.names[s.value]) {
 				return
@@ -99,6 +96,17 @@ func (m *MEIDMap) Sorted() iter.Seq2[string, string] {
 }
 
 func (m *MEIDMap) sorted() []slot[uint32] {
+	list := m.slots()
+	slices.SortFunc(list, func(a, b slot[uint32]) int { return a.key.compare(&b.key) })
+	return list
+}
+
+// slots returns all slots in use. Their order follows from how the map came
+// about.
+func (m *MEIDMap) slots() []slot[uint32] {
+	if m == nil {
+		return nil
+	}
 	list := make([]slot[uint32], 0, m.n)
 	for _, s := range m.shards {
 		if s == nil {
@@ -110,7 +118,6 @@ func (m *MEIDMap) sorted() []slot[uint32] {
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b slot[uint32]) int { return a.key.compare(&b.key) })
 	return list
 }
 
