@@ -113,7 +113,7 @@ func TestCutOffNodeServesItsLastState(t *testing.T) {
 	survivor.WaitStatus("past the last change", func(s api.Status) bool { return s.AppliedIndex > changed })
 	c.Kill()
 	survivor.Start("--join", c.Peers())
-	survivor.WaitAnswering()
+	survivor.WaitStatus("looking for the others", func(s api.Status) bool { return s.Role == "follower" || s.Role == "candidate" })
 
 	o := survivor.Floe("topics")
 	wantExit(t, o, 4, "1 of 3 voters reachable")
@@ -188,7 +188,7 @@ func TestStaleNodeComesBackFirst(t *testing.T) {
 	c.Running()[0].Must("create", "T")
 	c.Kill()
 	stale.Start("--join", c.Peers())
-	stale.WaitAnswering()
+	stale.WaitStatus("looking for the others", func(s api.Status) bool { return s.Role == "follower" || s.Role == "candidate" })
 	wantExit(t, stale.Floe("create", "alone"), 4, "1 of 3 voters reachable")
 	c.Restart()
 	c.WaitVoters(3)

@@ -140,7 +140,7 @@ func TestNonVoterStaysOne(t *testing.T) {
 	watch.Start("--join", c.Nodes[0].Peer(), "--non-voter")
 	watch.WaitReady()
 	c.Nodes[0].Must("create", "seen")
-	if got := names(t, watch, "--stale"); !slices.Equal(got, []string{"seen"}) {
+	if got := names(t, watch); !slices.Equal(got, []string{"seen"}) {
 		t.Errorf("the non-voter has topics %v", got)
 	}
 	watch.Must("create", "forwarded")
