@@ -137,7 +137,7 @@ type fakeSender struct {
 	closed bool
 }
 
-func (s *fakeSender) Ready() {
+func (s *fakeSender) Ready(*Burst) {
 	s.opener.mu.Lock()
 	defer s.opener.mu.Unlock()
 	for !s.r.Rest() {
@@ -198,9 +198,9 @@ func TestOneHopAndCost(t *testing.T) {
 		g.subscribe(topic, "s")
 	}
 	h := start(t, Config{Group: g, Opener: o})
-	h.Topic("a").Publish(event("cheap", map[string]string{"cost": "1"}))
-	h.Topic("a").Publish(event("dear", map[string]string{"cost": "2"}))
-	h.Topic("b").Deliver(event("linked", nil))
+	h.Topic("a").Publish(event("cheap", map[string]string{"cost": "1"}), nil)
+	h.Topic("a").Publish(event("dear", map[string]string{"cost": "2"}), nil)
+	h.Topic("b").Deliver(event("linked", nil), nil)
 	got := map[string][]string{"a": o.got("a/s"), "b": o.got("b/s"), "c": o.got("c/s")}
 	want := map[string][]string{"a": {"cheap", "dear"}, "b": {"cheap", "dear", "linked"}, "c": {"cheap"}}
 	if diff := cmp.Diff(got, want); diff != "" {
@@ -216,11 +216,11 @@ func TestChangesAreFollowed(t *testing.T) {
 		t.Error("a topic that is not there was found")
 	}
 	a := h.Topic("a")
-	a.Publish(event("1", nil))
+	a.Publish(event("1", nil), nil)
 	g.subscribe("a", "s")
-	a.Publish(event("2", nil))
+	a.Publish(event("2", nil), nil)
 	g.unsubscribe("a", "s")
-	a.Publish(event("3", nil))
+	a.Publish(event("3", nil), nil)
 	if diff := cmp.Diff(o.got("a/s"), []string{"2"}); diff != "" {
 		t.Errorf("got (-) want (+):\n%s", diff)
 	}
@@ -241,10 +241,10 @@ func TestPublishTo(t *testing.T) {
 	g.subscribe("a", "s")
 	g.subscribe("a", "u")
 	h := start(t, Config{Group: g, Opener: o})
-	if !h.Topic("a").PublishTo(topics.Identity{Name: "s"}, event("x", nil)) {
+	if !h.Topic("a").PublishTo(topics.Identity{Name: "s"}, event("x", nil), nil) {
 		t.Error("no such subscriber: s")
 	}
-	if h.Topic("a").PublishTo(topics.Identity{Name: "nobody"}, event("x", nil)) {
+	if h.Topic("a").PublishTo(topics.Identity{Name: "nobody"}, event("x", nil), nil) {
 		t.Error("published to nobody")
 	}
 	got := map[string][]string{"s": o.got("a/s"), "u": o.got("a/u")}
@@ -261,7 +261,7 @@ func TestRetryCountZeroIsRemovedAtFirstFailure(t *testing.T) {
 			g.subscribe("a", "s")
 			o.setFail("s", &Failure{class, errors.New("down")})
 			h := start(t, Config{Group: g, Opener: o, ReapEvery: time.Millisecond})
-			h.Topic("a").Publish(event("x", nil))
+			h.Topic("a").Publish(event("x", nil), nil)
 			eventually(t, "the subscriber is removed", func() bool { return !g.subscribed("a", "s") })
 			eventually(t, "its event is counted", func() bool { return h.Stats().Total.Dropped[Removed] == 1 })
 		})
@@ -277,7 +277,7 @@ func TestBacklogIsDeliveredAfterAnOutage(t *testing.T) {
 	var want []string
 	for i := range 20 {
 		want = append(want, fmt.Sprint(i))
-		h.Topic("a").Publish(event(fmt.Sprint(i), nil))
+		h.Topic("a").Publish(event(fmt.Sprint(i), nil), nil)
 	}
 	o.setFail("s", nil)
 	eventually(t, "the backlog is delivered", func() bool { return len(o.got("a/s")) >= 20 })
@@ -297,7 +297,7 @@ func TestSuccessResetsTheCount(t *testing.T) {
 	h := start(t, Config{Group: g, Opener: o, Interval: interval, FirstDelay: time.Millisecond, ReapEvery: time.Millisecond})
 	for i := range 5 {
 		o.setFail("s", &Failure{Unreachable, errors.New("down")})
-		h.Topic("a").Publish(event("x", nil))
+		h.Topic("a").Publish(event("x", nil), nil)
 		began := time.Now()
 		o.setFail("s", nil)
 		eventually(t, "it is delivered", func() bool { return len(o.got("a/s")) == i+1 })
@@ -332,7 +332,7 @@ func TestSecondOpinion(t *testing.T) {
 					return test.reachable, test.asked
 				},
 			})
-			h.Topic("a").Publish(event("x", nil))
+			h.Topic("a").Publish(event("x", nil), nil)
 			<-asked
 			if test.removed {
 				eventually(t, "it is removed", func() bool { return !g.subscribed("a", "s") })
@@ -366,7 +366,7 @@ func TestSecondOpinionThatDoesNotComeInTime(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() { h.Run(ctx) })
-	h.Topic("a").Publish(event("x", nil))
+	h.Topic("a").Publish(event("x", nil), nil)
 	<-asked
 	<-asked // once more
 	stop()
@@ -388,7 +388,7 @@ func TestSickNodeRemovesNobody(t *testing.T) {
 		Group: g, Opener: o, ReapEvery: time.Millisecond, FirstDelay: time.Hour, MaxDelay: time.Hour,
 		Confirm: func(context.Context, []byte) (bool, bool) { return false, true },
 	})
-	h.Topic("a").Publish(event("x", nil))
+	h.Topic("a").Publish(event("x", nil), nil)
 	eventually(t, "the node says that it is sick", func() bool { return len(h.Problems()) == 1 })
 	eventually(t, "all are spared", func() bool {
 		spared := 0
@@ -411,7 +411,7 @@ func TestFailedProposalIsRetriedUnlessItWorksAgain(t *testing.T) {
 	g.setRefuse(errors.New("no quorum"))
 	o.setFail("s", &Failure{Unwilling, errors.New("down")})
 	h := start(t, Config{Group: g, Opener: o, ReapEvery: time.Millisecond, FirstDelay: time.Millisecond, Interval: time.Hour})
-	h.Topic("a").Publish(event("x", nil))
+	h.Topic("a").Publish(event("x", nil), nil)
 	eventually(t, "the removal is proposed again", func() bool { return g.proposals() >= 2 })
 	o.setFail("s", nil)
 	eventually(t, "the event is delivered", func() bool { return len(o.got("a/s")) == 1 })
@@ -437,7 +437,7 @@ func TestQueuePolicies(t *testing.T) {
 			Queue: Limits{Events: 100, Policy: test.policy},
 		})
 		for i := range 300 {
-			h.Topic("a").Publish(event(fmt.Sprint(i), nil))
+			h.Topic("a").Publish(event(fmt.Sprint(i), nil), nil)
 		}
 		if test.removed {
 			eventually(t, "it is removed", func() bool { return !g.subscribed("a", "s") })
@@ -456,12 +456,12 @@ func TestDrain(t *testing.T) {
 	g.create("a")
 	g.subscribe("a", "s", topics.Setting{Key: "retryCount", Value: "-1"})
 	h := start(t, Config{Group: g, Opener: o, FirstDelay: time.Hour, MaxDelay: time.Hour, Interval: 5 * time.Hour})
-	h.Topic("a").Publish(event("x", nil))
+	h.Topic("a").Publish(event("x", nil), nil)
 	if left := h.Drain(context.Background()); left != 0 {
 		t.Errorf("got %d left, want 0", left)
 	}
 	o.setFail("s", &Failure{Unreachable, errors.New("down")})
-	h.Topic("a").Publish(event("y", nil))
+	h.Topic("a").Publish(event("y", nil), nil)
 	if left := h.Drain(context.Background()); left != 1 {
 		t.Errorf("got %d left, want 1: nobody waits for a dead receiver", left)
 	}
@@ -484,8 +484,8 @@ func TestTapSeesOneHop(t *testing.T) {
 	h := New(Config{Group: g, Opener: o})
 	tap := &fakeTap{got: make(map[topics.ID]int)}
 	h.Tap(tap)
-	h.Topic("a").Publish(event("x", nil))
-	h.Topic("a").Publish(event("x", map[string]string{"cost": "9"}))
+	h.Topic("a").Publish(event("x", nil), nil)
+	h.Topic("a").Publish(event("x", map[string]string{"cost": "9"}), nil)
 	want := map[topics.ID]int{h.Topic("a").ID(): 2, h.Topic("b").ID(): 1}
 	if diff := cmp.Diff(tap.got, want); diff != "" {
 		t.Errorf("got (-) want (+):\n%s", diff)
@@ -517,7 +517,7 @@ func TestLinkThatMovesIsOpenedAnew(t *testing.T) {
 	}
 	h := start(t, Config{Group: g, Opener: o})
 	sender := func() *fakeSender {
-		h.Topic("a").Publish(event("x", nil))
+		h.Topic("a").Publish(event("x", nil), nil)
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		return o.by["a/topic.x"]

@@ -26,7 +26,7 @@ type discarder struct {
 	took []*Event
 }
 
-func (d *discarder) Ready() {
+func (d *discarder) Ready(*Burst) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for !d.r.Rest() {
@@ -52,8 +52,8 @@ func TestPublishingDuringChanges(t *testing.T) {
 		publishers.Go(func() {
 			ev := event("x", nil)
 			for !done.Load() {
-				h.Topic("a").Publish(ev)
-				h.Topic("a").PublishTo(topics.Identity{Name: "3"}, ev)
+				h.Topic("a").Publish(ev, nil)
+				h.Topic("a").PublishTo(topics.Identity{Name: "3"}, ev, nil)
 				h.Stats()
 			}
 		})
@@ -92,8 +92,8 @@ func TestPublishAllocatesNothing(t *testing.T) {
 	}
 	h := start(t, Config{Group: g, Opener: discard{}})
 	topic, ev := h.Topic("a"), event("x", nil)
-	topic.Publish(ev)
-	if got := testing.AllocsPerRun(100, func() { topic.Publish(ev) }); got != 0 {
+	topic.Publish(ev, nil)
+	if got := testing.AllocsPerRun(100, func() { topic.Publish(ev, nil) }); got != 0 {
 		t.Errorf("got %v allocations per event, want 0", got)
 	}
 }
@@ -135,7 +135,7 @@ func BenchmarkPublish(b *testing.B) {
 			topic, ev := h.Topic("a"), event("x", nil)
 			b.ReportAllocs()
 			for b.Loop() {
-				topic.Publish(ev)
+				topic.Publish(ev, nil)
 			}
 		})
 	}

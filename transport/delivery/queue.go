@@ -161,7 +161,12 @@ func (q *Queue) Oldest() (at int64, found bool) {
 // Counts returns the counters.
 func (q *Queue) Counts() Counts { return q.counts }
 
-// pressed tells whether the queue is at least half full.
+// urgeBytes is how much is held back at most to be sent together: more than
+// that saves nothing, and only keeps memory busy.
+const urgeBytes = 256 << 10
+
+// pressed tells whether what is held back should be sent now: the queue is
+// half full, or holds a lot.
 func (q *Queue) pressed() bool {
-	return 2*q.wait.len() >= q.limits.Events || 2*q.bytes >= q.limits.Bytes
+	return 2*q.wait.len() >= q.limits.Events || q.bytes >= min(urgeBytes, q.limits.Bytes/2)
 }

@@ -58,7 +58,7 @@ func (r *Receiver) Address(address string) {
 }
 
 // offer queues an event.
-func (r *Receiver) offer(ev *Event, now int64) {
+func (r *Receiver) offer(ev *Event, now int64, b *Burst) {
 	r.mu.Lock()
 	if r.state == closed {
 		r.mu.Unlock()
@@ -71,7 +71,7 @@ func (r *Receiver) offer(ev *Event, now int64) {
 	full := r.queue.counts.Dropped[QueueFull] > r.episode
 	r.mu.Unlock()
 	if ready {
-		r.sender.Ready()
+		r.sender.Ready(b)
 	}
 	if urge {
 		r.pressed(fits, full)
@@ -243,7 +243,7 @@ func (r *Receiver) resume() {
 	ready := r.told
 	r.mu.Unlock()
 	if ready {
-		r.sender.Ready()
+		r.sender.Ready(nil)
 	}
 }
 

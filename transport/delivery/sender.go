@@ -6,8 +6,9 @@ import "floe/topics"
 // are called by publishers and timers; none may block.
 type Sender interface {
 	// Ready says that events wait. The sender takes from its receiver until
-	// [Receiver.Rest] reports true; only then is it told again.
-	Ready()
+	// [Receiver.Rest] reports true; only then is it told again. A sender
+	// whose connection is there may have b flush it; b may be nil.
+	Ready(b *Burst)
 	// Urge says that the queue is half full, or that the node wants to
 	// stop: a sender that holds events back to gather them sends now.
 	Urge()

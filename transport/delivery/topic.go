@@ -34,42 +34,42 @@ func (t *Topic) Alive() bool { return t.current().plan != nil }
 
 // Publish brings an event that was published on this topic to the topic's
 // subscribers, and over its links that let the event's cost pass to theirs.
-// It never blocks.
-func (t *Topic) Publish(ev *Event) {
+// It never blocks. What it gives to send is gathered in b; see [Burst].
+func (t *Topic) Publish(ev *Event, b *Burst) {
 	f, now := t.current(), t.hub.nanos()
 	t.published.Add(1)
-	t.deliver(f, ev, now)
+	t.deliver(f, ev, now, b)
 	for i := range f.hops {
 		if hop := &f.hops[i]; topics.Passes(hop.cost, ev.Cost) {
-			t.pass(hop, ev, now)
+			t.pass(hop, ev, now, b)
 		}
 	}
 }
 
 // Deliver brings an event that arrived over a link to the topic's
 // subscribers. It goes over no further link.
-func (t *Topic) Deliver(ev *Event) {
+func (t *Topic) Deliver(ev *Event, b *Burst) {
 	t.arrived.Add(1)
-	t.deliver(t.current(), ev, t.hub.nanos())
+	t.deliver(t.current(), ev, t.hub.nanos(), b)
 }
 
 // PublishTo brings an event to one subscriber alone and reports whether the
 // topic has it.
-func (t *Topic) PublishTo(id topics.Identity, ev *Event) bool {
+func (t *Topic) PublishTo(id topics.Identity, ev *Event, b *Burst) bool {
 	r := t.current().subscriber(id)
 	if r == nil {
 		return false
 	}
-	r.offer(ev, t.hub.nanos())
+	r.offer(ev, t.hub.nanos(), b)
 	return true
 }
 
 // HasSubscriber tells whether the topic has a subscriber of that identity.
 func (t *Topic) HasSubscriber(id topics.Identity) bool { return t.current().subscriber(id) != nil }
 
-func (t *Topic) deliver(f *fanout, ev *Event, now int64) {
+func (t *Topic) deliver(f *fanout, ev *Event, now int64, b *Burst) {
 	for _, r := range f.own {
-		r.offer(ev, now)
+		r.offer(ev, now, b)
 	}
 	if f.plan != nil {
 		t.hub.tap(t.id, ev)
@@ -77,10 +77,10 @@ func (t *Topic) deliver(f *fanout, ev *Event, now int64) {
 }
 
 // pass takes an event over one link.
-func (t *Topic) pass(hop *hop, ev *Event, now int64) {
+func (t *Topic) pass(hop *hop, ev *Event, now int64, b *Burst) {
 	hop.passed.Add(1)
 	for _, r := range hop.receivers {
-		r.offer(ev, now)
+		r.offer(ev, now, b)
 	}
 	if hop.target != 0 {
 		t.hub.tap(hop.target, ev)

@@ -17,11 +17,11 @@ func (h *countingHub) Topic(string) Topic { return countingTopic{h} }
 
 type countingTopic struct{ *countingHub }
 
-func (countingTopic) ID() topics.ID                                   { return 1 }
-func (countingTopic) Alive() bool                                     { return true }
-func (t countingTopic) Publish(*delivery.Event)                       { t.events.Add(1) }
-func (t countingTopic) Deliver(*delivery.Event)                       { t.events.Add(1) }
-func (countingTopic) PublishTo(topics.Identity, *delivery.Event) bool { return true }
+func (countingTopic) ID() topics.ID                                                    { return 1 }
+func (countingTopic) Alive() bool                                                      { return true }
+func (t countingTopic) Publish(*delivery.Event, *delivery.Burst)                       { t.events.Add(1) }
+func (t countingTopic) Deliver(*delivery.Event, *delivery.Burst)                       { t.events.Add(1) }
+func (countingTopic) PublishTo(topics.Identity, *delivery.Event, *delivery.Burst) bool { return true }
 
 // BenchmarkPublish sends oneway events with a cost through a loopback
 // connection into a hub that counts them: all that a publish costs this face,

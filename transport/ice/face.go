@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"floe/fsm"
+	"floe/transport/delivery"
 	"floe/transport/ice/proto"
 	"floe/transport/ice/server"
 )
@@ -87,6 +88,7 @@ func New(config Config) (*Face, error) {
 	f.manager, f.finder, f.locator = managerType.Bind(f), finderType.Bind(f), locatorType.Bind(f)
 	f.topicType = newTopicType()
 	config.Server.Objects, config.Server.Log = f, f.log
+	config.Server.NewSession = func() server.Session { return new(delivery.Burst) }
 	f.server = server.New(config.Server)
 	ctx, stop := context.WithCancel(context.Background())
 	f.stop = stop

@@ -128,11 +128,11 @@ func (h *fakeHub) Topic(name string) Topic {
 	return fakeTopic{h, t.ID}
 }
 
-func (t fakeTopic) ID() topics.ID              { return t.id }
-func (t fakeTopic) Alive() bool                { return t.hub.group.View().Graph.ByID(t.id) != nil }
-func (t fakeTopic) Publish(ev *delivery.Event) { t.record("publish", ev) }
-func (t fakeTopic) Deliver(ev *delivery.Event) { t.record("deliver", ev) }
-func (t fakeTopic) PublishTo(id topics.Identity, ev *delivery.Event) bool {
+func (t fakeTopic) ID() topics.ID                                 { return t.id }
+func (t fakeTopic) Alive() bool                                   { return t.hub.group.View().Graph.ByID(t.id) != nil }
+func (t fakeTopic) Publish(ev *delivery.Event, _ *delivery.Burst) { t.record("publish", ev) }
+func (t fakeTopic) Deliver(ev *delivery.Event, _ *delivery.Burst) { t.record("deliver", ev) }
+func (t fakeTopic) PublishTo(id topics.Identity, ev *delivery.Event, _ *delivery.Burst) bool {
 	topic := t.hub.group.View().Graph.ByID(t.id)
 	if topic == nil || topic.Subscription(id) == nil {
 		return false

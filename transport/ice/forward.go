@@ -34,7 +34,7 @@ func (l *linkObject) forward(_ context.Context, c *server.Call) error {
 			decided, wanted = true, l.first(c)
 		}
 		if wanted && failed == nil {
-			failed = l.deliver(&e)
+			failed = l.deliver(&e, burst(c.Request))
 		}
 	})
 	if err != nil {
@@ -43,12 +43,12 @@ func (l *linkObject) forward(_ context.Context, c *server.Call) error {
 	return failed
 }
 
-func (l *linkObject) deliver(e *proto.Event) error {
+func (l *linkObject) deliver(e *proto.Event, b *delivery.Burst) error {
 	ev, err := delivery.EventFrom(e)
 	if err != nil {
 		return badEvent(err)
 	}
-	l.topic.Deliver(ev)
+	l.topic.Deliver(ev, b)
 	return nil
 }
 

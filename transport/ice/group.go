@@ -35,12 +35,13 @@ type Topic interface {
 	ID() topics.ID
 	// Alive is false once the topic is destroyed.
 	Alive() bool
-	// Publish takes an event published on the topic.
-	Publish(ev *delivery.Event)
+	// Publish takes an event published on the topic. What it gives to send is
+	// gathered in b, which may be nil.
+	Publish(ev *delivery.Event, b *delivery.Burst)
 	// Deliver takes an event that came over a link.
-	Deliver(ev *delivery.Event)
+	Deliver(ev *delivery.Event, b *delivery.Burst)
 	// PublishTo takes an event for one subscriber; false: there is none such.
-	PublishTo(id topics.Identity, ev *delivery.Event) bool
+	PublishTo(id topics.Identity, ev *delivery.Event, b *delivery.Burst) bool
 }
 
 // Caller calls objects of other Ice servers, as a *client.Client does.

@@ -28,7 +28,7 @@ func (p *publisher) Dispatch(_ context.Context, r *server.Request, dst []byte) [
 	if err != nil {
 		return server.AppendError(dst, r, badEvent(err))
 	}
-	p.topic.Publish(ev)
+	p.topic.Publish(ev, burst(r))
 	return appendTaken(dst, r)
 }
 
@@ -50,10 +50,17 @@ func (p *privatePublisher) Dispatch(_ context.Context, r *server.Request, dst []
 	if err != nil {
 		return server.AppendError(dst, r, badEvent(err))
 	}
-	if !p.topic.PublishTo(p.subscriber, ev) {
+	if !p.topic.PublishTo(p.subscriber, ev, burst(r)) {
 		return proto.AppendNotExist(dst, proto.StatusObjectNotExist, &r.Request)
 	}
 	return appendTaken(dst, r)
+}
+
+// burst returns what the events read together from one connection share, nil
+// where there is no such thing.
+func burst(r *server.Request) *delivery.Burst {
+	b, _ := r.Session().(*delivery.Burst)
+	return b
 }
 
 // refuseEvent returns the reply to a request that is no event, nil to one that is.

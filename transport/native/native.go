@@ -159,7 +159,7 @@ func (n *Native) Publish(ctx context.Context, topic string, m Message) error {
 	if t == nil {
 		return &fsm.Refusal{Kind: topics.ErrNoTopic, Name: topic}
 	}
-	t.Publish(ev)
+	t.Publish(ev, nil)
 	return nil
 }
 

@@ -155,7 +155,7 @@ func TestForeignEventsKeepTheirEncapsulation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n1.config.Hub.Topic("A").Publish(ev)
+	n1.config.Hub.Topic("A").Publish(ev, nil)
 	got := next(t, s).Event
 	if !got.Encapsulation || !bytes.Equal(got.Data, params) || got.Operation != "tick" {
 		t.Errorf("got %+v", got)

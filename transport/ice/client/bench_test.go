@@ -90,17 +90,20 @@ func benchmarkOneway(b *testing.B, receivers, size int) {
 	topic := st.Topic("a")
 	b.ReportAllocs()
 	start := cpuTime()
-	const burst = 256 // what one read of a publisher's connection brings
+	const together = 256 // what one read of a publisher's connection brings
+	var burst delivery.Burst
 	for n := 0; b.Loop(); n++ {
 		ev, err := delivery.NewEvent(tail)
 		if err != nil {
 			b.Fatal(err)
 		}
-		topic.Publish(ev)
-		if n%burst == 0 {
+		topic.Publish(ev, &burst)
+		if n%together == 0 {
+			burst.Flush()
 			st.pace()
 		}
 	}
+	burst.Flush()
 	for st.queued() > 0 {
 	}
 	b.ReportMetric((cpuTime()-start)/float64(b.N), "cpu-ns/event")
@@ -143,7 +146,7 @@ func BenchmarkLink(b *testing.B) {
 			start := cpuTime()
 			for n := 0; b.Loop(); n++ {
 				ev, _ := delivery.NewEvent(tail)
-				topic.Publish(ev)
+				topic.Publish(ev, nil)
 				if n%256 == 0 {
 					st.pace()
 				}

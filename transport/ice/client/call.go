@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"floe/transport/delivery"
 	"floe/transport/ice/proto"
 )
 
@@ -47,7 +48,7 @@ func (c *Client) try(ctx context.Context, p *proto.Proxy, tail []byte) (proto.Re
 		return proto.Reply{}, err
 	}
 	one := &call{target: r.target, tail: tail, answer: make(chan answer, 1)}
-	if !conn.attach(one) || !conn.enqueue(one) {
+	if !conn.attach(one) || !conn.enqueue(one, nil) {
 		conn.detach(one)
 		return proto.Reply{}, fmt.Errorf("%s: %w: connection is being closed", conn.address.hostPort(), errNotExecuted)
 	}
@@ -103,7 +104,7 @@ func (c *call) written([]entry) {
 
 func (c *call) unwritten([]entry) {}
 
-func (c *call) reply(r *proto.Reply) {
+func (c *call) reply(r *proto.Reply, _ *delivery.Burst) {
 	own := *r
 	own.Encaps = append([]byte(nil), r.Encaps...)
 	c.answer <- answer{reply: own}

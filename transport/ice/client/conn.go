@@ -6,17 +6,26 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"floe/transport/delivery"
 )
 
 // conn is one connection, or one datagram socket.
 //
-// Lock order: a source's lock, then mu, then answers.
+// Lock order: role, a source's lock, mu, answers.
 type conn struct {
 	client  *Client
 	address address
 	nc      net.Conn
 	limit   int
 	wake    chan struct{}
+
+	// role is held by whoever writes: the connection's own goroutine, which
+	// may wait for the peer, or one that flushes and never waits.
+	role   sync.Mutex
+	direct *direct // nil: only the connection's own goroutine can write
+	carry  *batch  // what a flush could not write wholly, nil: nothing
+	sent   int     // bytes of carry that are written
 
 	mu       sync.Mutex
 	state    connState
@@ -31,7 +40,6 @@ type conn struct {
 	nextID  int32
 	due     time.Time // since when an answer is due
 
-	writing atomic.Bool
 	// When something was read, written, and sent or answered, in
 	// nanoseconds since 1970. Heartbeats are no use.
 	lastRead, lastWrite, lastUse atomic.Int64
@@ -56,6 +64,7 @@ func newConn(c *Client, a address, nc net.Conn) *conn {
 	if a.datagram() {
 		conn.limit = min(conn.limit, maxDatagram)
 	}
+	conn.direct = newDirect(nc)
 	now := time.Now().UnixNano()
 	conn.lastRead.Store(now)
 	conn.lastWrite.Store(now)
@@ -87,10 +96,11 @@ func (c *conn) detach(s source) {
 	}
 }
 
-// enqueue has an attached source filled. It reports false where the
-// connection is being closed and the source should use another one. On a
-// lost connection nothing happens: the source is about to hear of it.
-func (c *conn) enqueue(s source) bool {
+// enqueue has an attached source filled: at the end of b, or soon where b is
+// nil. It reports false where the connection is being closed and the source
+// should use another one. On a lost connection nothing happens: the source
+// is about to hear of it.
+func (c *conn) enqueue(s source, b *delivery.Burst) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.state != connOpen {
@@ -102,7 +112,9 @@ func (c *conn) enqueue(s source) bool {
 	}
 	p.listed = true
 	c.ready = append(c.ready, s)
-	c.signal()
+	if !b.Later(c) {
+		c.signal()
+	}
 	return true
 }
 
@@ -133,8 +145,8 @@ func (c *conn) next() source {
 	return nil
 }
 
-// expect returns an id for a request and notes who gets the answer. The
-// writer alone calls it.
+// expect returns an id for a request and notes who gets the answer. Whoever
+// has the role calls it.
 func (c *conn) expect(s source) int32 {
 	c.answers.Lock()
 	defer c.answers.Unlock()
@@ -159,7 +171,12 @@ func (c *conn) answered(id int32) source {
 
 // quiet tells whether there is nothing to send and no answer due.
 func (c *conn) quiet() bool {
-	if c.writing.Load() {
+	if !c.role.TryLock() {
+		return false
+	}
+	carries := c.carry != nil
+	c.role.Unlock()
+	if carries {
 		return false
 	}
 	c.mu.Lock()

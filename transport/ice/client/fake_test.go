@@ -393,7 +393,7 @@ func newStand(t testing.TB, config Config, hub delivery.Config) *stand {
 
 func (s *stand) publish(names ...string) {
 	for _, name := range names {
-		s.Topic("a").Publish(event(name))
+		s.Topic("a").Publish(event(name), nil)
 	}
 }
 

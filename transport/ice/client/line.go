@@ -38,12 +38,12 @@ func (l *line) place() *place { return &l.spot }
 
 // wanted sees to it that the sender is filled soon: on its connection, or on
 // a new one. mu is held.
-func (l *line) wanted() {
+func (l *line) wanted(b *delivery.Burst) {
 	if l.closed || l.connecting {
 		return
 	}
 	if l.conn != nil {
-		if l.conn.enqueue(l.self) {
+		if l.conn.enqueue(l.self, b) {
 			return
 		}
 		l.leave()
@@ -77,7 +77,7 @@ func (l *line) connect() {
 	}
 	l.conn, l.target = conn, target
 	l.receiver.Address(conn.address.hostPort())
-	conn.enqueue(l.self)
+	conn.enqueue(l.self, nil)
 }
 
 func (l *line) find() (*conn, []byte, error) {
@@ -111,14 +111,14 @@ func classOf(err error) delivery.Class {
 // is made at once, for the first time. mu is held.
 func (l *line) broke(cause error) {
 	if errors.Is(cause, errIdle) {
-		l.wanted()
+		l.wanted(nil)
 		return
 	}
 	if l.losses++; l.losses > 1 {
 		l.receiver.Fail(delivery.Failure{Class: delivery.Unreachable, Err: cause})
 		return
 	}
-	l.wanted()
+	l.wanted(nil)
 }
 
 // shut ends the sender. mu is held.

@@ -53,10 +53,10 @@ func (c *Client) Link(r *delivery.Receiver, _ *topics.Topic, l *topics.Link) del
 }
 
 // Ready implements [delivery.Sender].
-func (s *link) Ready() {
+func (s *link) Ready(b *delivery.Burst) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.wanted()
+	s.wanted(b)
 }
 
 // Urge implements [delivery.Sender].
@@ -214,7 +214,7 @@ func (s *link) written([]entry) {
 
 func (s *link) unwritten([]entry) {}
 
-func (s *link) reply(r *proto.Reply) {
+func (s *link) reply(r *proto.Reply, b *delivery.Burst) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r.ID != s.id {
@@ -234,7 +234,7 @@ func (s *link) reply(r *proto.Reply) {
 		s.receiver.Fail(delivery.Failure{Class: delivery.Unwilling, Err: r.Err()})
 	}
 	if !s.receiver.Rest() {
-		s.wanted()
+		s.wanted(b)
 	}
 }
 

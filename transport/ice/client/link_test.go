@@ -93,7 +93,7 @@ func TestLinkMessagesAreBounded(t *testing.T) {
 	encaps = proto.EndEncapsulation(proto.AppendString(encaps, make([]byte, 4<<10)), at)
 	ev, _ := delivery.NewEvent(proto.AppendTail(nil, "big", 0, nil, encaps))
 	for range 2000 {
-		st.Topic("a").Publish(ev)
+		st.Topic("a").Publish(ev, nil)
 	}
 	eventually(t, "all arrive", func() bool { s.release(); return len(s.events()) == 2000 })
 	s.set(func(s *server) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"floe/transport/delivery"
 	"floe/transport/ice/proto"
 )
 
@@ -13,9 +14,13 @@ import (
 func (c *conn) read() {
 	r := bufio.NewReaderSize(c.nc, 2<<10)
 	var body []byte
+	var burst delivery.Burst
 	for {
+		if r.Buffered() < proto.HeaderSize { // the next read may wait
+			burst.Flush()
+		}
 		var err error
-		if body, err = c.readMessage(r, body); err != nil {
+		if body, err = c.readMessage(r, body, &burst); err != nil {
 			c.fail(err)
 			return
 		}
@@ -23,7 +28,7 @@ func (c *conn) read() {
 }
 
 // readMessage reads and handles one message. buf is memory to be used again.
-func (c *conn) readMessage(r *bufio.Reader, buf []byte) ([]byte, error) {
+func (c *conn) readMessage(r *bufio.Reader, buf []byte, b *delivery.Burst) ([]byte, error) {
 	head, err := r.Peek(proto.HeaderSize)
 	if err != nil {
 		return nil, err
@@ -38,7 +43,7 @@ func (c *conn) readMessage(r *bufio.Reader, buf []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return buf, c.handle(h, buf)
+	return buf, c.handle(h, buf, b)
 }
 
 // keepBody is the largest body whose memory is kept for the next one.
@@ -53,17 +58,17 @@ func readBody(r io.Reader, buf []byte, n int) ([]byte, error) {
 	return buf, err
 }
 
-func (c *conn) handle(h proto.Header, body []byte) error {
+func (c *conn) handle(h proto.Header, body []byte, b *delivery.Burst) error {
 	switch h.Type {
 	case proto.MessageReply:
-		return c.handleReply(h, body)
+		return c.handleReply(h, body, b)
 	case proto.MessageCloseConnection:
 		return errPeerClosed
 	}
 	return nil // a heartbeat, or a request: nothing is served here
 }
 
-func (c *conn) handleReply(h proto.Header, body []byte) error {
+func (c *conn) handleReply(h proto.Header, body []byte, b *delivery.Burst) error {
 	if h.Compressed() {
 		plain, err := proto.Decompress(body, proto.DefaultMaxSize)
 		if err != nil {
@@ -77,7 +82,7 @@ func (c *conn) handleReply(h proto.Header, body []byte) error {
 	}
 	c.lastUse.Store(c.lastRead.Load())
 	if s := c.answered(r.ID); s != nil {
-		s.reply(&r)
+		s.reply(&r, b)
 	}
 	return nil
 }

@@ -1,6 +1,9 @@
 package client
 
-import "floe/transport/ice/proto"
+import (
+	"floe/transport/delivery"
+	"floe/transport/ice/proto"
+)
 
 // source is what sends over a connection: a sender of events or a call.
 type source interface {
@@ -14,8 +17,9 @@ type source interface {
 	// unwritten says that the entries were not, or not wholly. The
 	// connection is lost, see lost.
 	unwritten(entries []entry)
-	// reply hands over the answer to the request of that id.
-	reply(r *proto.Reply)
+	// reply hands over the answer to the request of that id. What it gives to
+	// send is gathered in b.
+	reply(r *proto.Reply, b *delivery.Burst)
 	// lost says that the connection ended, and why. It is called once for
 	// each source attached, after all else.
 	lost(c *conn, cause error)

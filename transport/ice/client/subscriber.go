@@ -84,7 +84,7 @@ func (c *Client) route(ctx context.Context, p *proto.Proxy, ttl time.Duration) (
 }
 
 // Ready implements [delivery.Sender].
-func (s *subscriber) Ready() {
+func (s *subscriber) Ready(b *delivery.Burst) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.batch {
@@ -94,7 +94,7 @@ func (s *subscriber) Ready() {
 	if s.uncached && len(s.outstanding) == 0 {
 		s.leave()
 	}
-	s.wanted()
+	s.wanted(b)
 }
 
 // arm starts the flush interval.
@@ -114,7 +114,7 @@ func (s *subscriber) flush() {
 	s.timer.Stop()
 	s.timer = nil
 	s.due = s.receiver.Waiting()
-	s.wanted()
+	s.wanted(nil)
 }
 
 // Urge implements [delivery.Sender].
@@ -261,7 +261,7 @@ func (s *subscriber) unwritten(entries []entry) {
 	s.receiver.Return(events)
 }
 
-func (s *subscriber) reply(r *proto.Reply) {
+func (s *subscriber) reply(r *proto.Reply, b *delivery.Burst) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := s.find(r.ID)
@@ -273,7 +273,7 @@ func (s *subscriber) reply(r *proto.Reply) {
 	s.judge(r)
 	if s.blocked {
 		s.blocked = false
-		s.wanted()
+		s.wanted(b)
 	}
 }
 

@@ -210,7 +210,7 @@ func TestStalledSubscriberHurtsOnlyItself(t *testing.T) {
 	encaps = proto.EndEncapsulation(proto.AppendString(encaps, big), at)
 	ev, _ := delivery.NewEvent(proto.AppendTail(nil, "big", 0, nil, encaps))
 	for i := range 400 {
-		st.Topic("a").Publish(ev)
+		st.Topic("a").Publish(ev, nil)
 		eventually(t, "the healthy one has it", func() bool { return len(healthy.executed()) == i+1 })
 	}
 	r := st.receiver()
@@ -276,7 +276,7 @@ func TestStopDoesNotWaitForAStalledSubscriber(t *testing.T) {
 	encaps = proto.EndEncapsulation(proto.AppendString(encaps, make([]byte, 256<<10)), at)
 	ev, _ := delivery.NewEvent(proto.AppendTail(nil, "big", 0, nil, encaps))
 	for range 60 {
-		st.Topic("a").Publish(ev)
+		st.Topic("a").Publish(ev, nil)
 	}
 	eventually(t, "the silent one has some", func() bool { return len(silent.executed()) == 5 })
 	began := time.Now()

@@ -116,7 +116,7 @@ func TestOtherTransports(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			st.Topic("a").Publish(ev)
+			st.Topic("a").Publish(ev, nil)
 			eventually(t, "101 arrive", func() bool { return st.receiver().Delivered == 101 })
 		})
 	}

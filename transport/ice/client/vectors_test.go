@@ -98,7 +98,7 @@ func (s *stand) replay(t *testing.T, messages [][]byte, p proto.Proxy, qos ...to
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.Topic("a").Publish(ev)
+			s.Topic("a").Publish(ev, nil)
 		}
 	}
 }
@@ -167,7 +167,7 @@ func TestForwardEqualsIceStorms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		st.Topic("a").Publish(ev)
+		st.Topic("a").Publish(ev, nil)
 	})
 	if err != nil {
 		t.Fatal(err)

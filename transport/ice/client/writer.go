@@ -25,18 +25,11 @@ func (c *conn) run() {
 	c.end()
 }
 
-// write is the writer: it gathers and writes until the connection is no
-// longer open.
+// write works until the connection is no longer open.
 func (c *conn) write() {
+	defer c.forsake()
 	for c.stateNow() == connOpen {
-		if c.takeBeat() {
-			c.writeBeat()
-		}
-		s := c.next()
-		if s != nil {
-			c.turn(s)
-			continue
-		}
+		c.work()
 		select {
 		case <-c.wake:
 		case <-c.client.ctx.Done():
@@ -45,50 +38,121 @@ func (c *conn) write() {
 	}
 }
 
-// turn gathers from all that are ready, s first, and writes once.
-func (c *conn) turn(s source) {
-	c.writing.Store(true)
-	defer c.writing.Store(false)
+// work gathers and writes until nothing is ready.
+func (c *conn) work() {
+	c.role.Lock()
+	defer c.role.Unlock()
+	if b := c.carry; b != nil {
+		c.carry = nil
+		c.flush(b, c.sent)
+	}
+	if c.takeBeat() {
+		c.writeBeat()
+	}
+	for s := c.next(); s != nil; s = c.next() {
+		if b := c.gather(s); b.size > 0 {
+			c.flush(b, 0)
+		} else {
+			b.release()
+		}
+	}
+}
+
+// flushTurns is how often a flush writes before it leaves what is ready, and
+// what comes meanwhile, to the connection's own goroutine.
+const flushTurns = 4
+
+// Flush implements [delivery.Flusher].
+func (c *conn) Flush() {
+	if c.direct == nil || !c.role.TryLock() {
+		c.signal()
+		return
+	}
+	defer c.role.Unlock()
+	for range flushTurns {
+		if c.carry != nil {
+			break
+		}
+		s := c.next()
+		if s == nil {
+			return
+		}
+		c.push(c.gather(s))
+	}
+	c.signal()
+}
+
+// push writes what the peer takes at once; the rest is carried.
+func (c *conn) push(b *batch) {
+	if len(b.segments) > 0 {
+		c.carry, c.sent = b, 0 // needs writev
+		return
+	}
+	n, err := c.direct.write(b.buf)
+	if err == nil && n < len(b.buf) {
+		c.carry, c.sent = b, n
+		return
+	}
+	c.done(b, n, err)
+}
+
+// forsake settles what is carried when the connection ends.
+func (c *conn) forsake() {
+	c.role.Lock()
+	defer c.role.Unlock()
+	if b := c.carry; b != nil {
+		c.carry = nil
+		b.settle(c.sent)
+		b.release()
+	}
+}
+
+// gather makes a batch of what all that are ready have, s first.
+func (c *conn) gather(s source) *batch {
 	b := newBatch(c, c.limit)
-	defer b.release()
 	for ; s != nil; s = c.next() {
 		n := len(b.entries)
 		more := s.fill(b)
 		b.from(s, n)
 		if more {
-			c.enqueue(s)
+			c.enqueue(s, nil)
 		}
 		if b.full() {
 			break
 		}
 	}
-	if b.size > 0 {
-		c.flush(b)
-	}
+	return b
 }
 
-// flush writes a batch and tells the sources what became of it.
-func (c *conn) flush(b *batch) {
+// flush writes a batch, of which the first bytes are sent already.
+func (c *conn) flush(b *batch, sent int) {
 	var n int
 	var err error
 	if c.address.datagram() {
 		n, err = c.sendDatagrams(b)
 	} else {
-		n, err = c.writeAll(b.slices())
+		n, err = c.writeAll(b.slices(), sent)
 	}
+	c.done(b, sent+n, err)
+}
+
+// done tells the sources what became of a batch of which n bytes are sent.
+func (c *conn) done(b *batch, n int, err error) {
 	now := time.Now().UnixNano()
 	c.lastWrite.Store(now)
 	c.lastUse.Store(now)
 	b.settle(n)
+	b.release()
 	if err != nil {
 		c.fail(err)
 	}
 }
 
-// writeAll writes everything, as long as the peer takes something within the
-// send timeout.
-func (c *conn) writeAll(v net.Buffers) (n int, err error) {
-	for len(v) > 0 {
+// writeAll writes everything after the first skip bytes, as long as the peer
+// takes something within the send timeout.
+func (c *conn) writeAll(v net.Buffers, skip int) (n int, err error) {
+	defer c.nc.SetWriteDeadline(time.Time{})
+	for v = after(v, skip); len(v) > 0; {
 		c.nc.SetWriteDeadline(time.Now().Add(c.client.config.SendTimeout))
 		var wrote int64
 		wrote, err = c.writeOnce(&v)
@@ -98,6 +162,18 @@ func (c *conn) writeAll(v net.Buffers) (n int, err error) {
 		}
 	}
 	return n, nil
+}
+
+// after returns what follows the first n bytes. It may change v.
+func after(v net.Buffers, n int) net.Buffers {
+	for len(v) > 0 && n >= len(v[0]) {
+		n -= len(v[0])
+		v = v[1:]
+	}
+	if n > 0 {
+		v[0] = v[0][n:]
+	}
+	return v
 }
 
 func (c *conn) writeOnce(v *net.Buffers) (int64, error) {
@@ -112,7 +188,7 @@ func (c *conn) writeOnce(v *net.Buffers) (int64, error) {
 }
 
 func (c *conn) writeBeat() {
-	if _, err := c.writeAll(net.Buffers{proto.AppendValidate(nil)}); err != nil {
+	if _, err := c.writeAll(net.Buffers{proto.AppendValidate(nil)}, 0); err != nil {
 		c.fail(err)
 	}
 	c.lastWrite.Store(time.Now().UnixNano())

@@ -15,6 +15,9 @@ import (
 type Config struct {
 	// Objects finds the servants; required.
 	Objects Objects
+	// NewSession makes what the inline requests of one connection share; see
+	// [Session]. nil: nothing.
+	NewSession func() Session
 	// Log gets what a person must know; nil is silence.
 	Log hclog.Logger
 	// MessageSizeMax is the largest message in bytes, header included, also
@@ -50,6 +53,11 @@ type Objects interface {
 	// before the call, and reports whether looking again is worthwhile.
 	Refresh(ctx context.Context, id proto.Identity) bool
 }
+
+// Session is what the inline requests of one connection share. It is used by
+// the connection's goroutine alone, which calls Flush when the requests read
+// together are done, and before it waits for anything.
+type Session interface{ Flush() }
 
 // Transport says what stands between a listener and the Ice protocol.
 type Transport struct {

@@ -61,6 +61,9 @@ func newConn(ln *listener, socket net.Conn) *conn {
 		c.addr = a.Addr().Unmap()
 	}
 	c.request.peer = c.peer
+	if c.config.NewSession != nil {
+		c.request.session = c.config.NewSession()
+	}
 	return c
 }
 
@@ -74,6 +77,7 @@ func (c *conn) run() {
 		return
 	}
 	ctx := c.listener.server.ctx
+	defer c.flush() // also after a panic
 	err := c.read(ctx)
 	c.flush()
 	if errors.Is(err, errClosing) {

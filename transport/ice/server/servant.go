@@ -30,9 +30,14 @@ type Lasting interface {
 // Request is a request on its way to a servant.
 type Request struct {
 	proto.Request
-	peer string
-	addr netip.AddrPort
+	peer    string
+	session Session
+	addr    netip.AddrPort
 }
+
+// Session returns what Config.NewSession made for the connection; nil where
+// there is none, as for requests that are not run inline.
+func (r *Request) Session() Session { return r.session }
 
 // Peer returns the client's address, for people.
 func (r *Request) Peer() string {

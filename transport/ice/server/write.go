@@ -9,8 +9,11 @@ import (
 // keepReplies is the most memory kept for gathering replies, in bytes.
 const keepReplies = 16 << 10
 
-// flush writes the replies gathered.
+// flush flushes the session and writes the replies gathered.
 func (c *conn) flush() error {
+	if s := c.request.session; s != nil {
+		s.Flush()
+	}
 	if len(c.replies) == 0 {
 		return nil
 	}
