@@ -25,7 +25,7 @@ func topicCommands() []*command {
 			run:     runTopics},
 		{name: "subscribers", args: "[TOPIC...]", min: 0, max: -1, prints: true, reads: true, shell: true, topic: everyArg,
 			short:   "list the subscribers and links of topics",
-			long:    "List the subscribers of topics, of all where none is named. A link's target is listed, too, as IceStorm does, and marked as a link.",
+			long:    "List the subscribers of topics, of all where none is named. A link's target is listed, too, as IceStorm does, and marked as a link.\nWith --json each says how it is doing, as the asked node counts: state, events queued, delivered and dropped, age of the oldest, last error.",
 			example: "floe subscribers A",
 			run:     runSubscribers},
 		{name: "unsubscribe", args: "TOPIC IDENTITY", min: 2, max: 2, shell: true, topic: firstArg,
