@@ -92,10 +92,10 @@ func (n *Node) onLeader(ctx context.Context, r removeRequest) (Removal, error) {
 	}
 }
 
-// askLeader has a node remove another, as long as it leads. This node itself
-// hands over to the next on the way.
+// askLeader has a node remove another, as long as it leads. A removal of this
+// node itself is awaited: it may see its own end before the answer comes.
 func (n *Node) askLeader(ctx context.Context, leader string, r removeRequest) (Removal, error) {
-	if leader != n.id {
+	if r.ID != n.id && leader != n.id {
 		during, cancel := n.leaders.during(ctx, leader)
 		defer cancel()
 		ctx = during
