@@ -44,15 +44,20 @@ func hashTombstone(meid string, index uint64) Digest {
 	return sum(binary.BigEndian.AppendUint64(appendText(b, meid), index))
 }
 
-// hashEntries is the digest of all entries of one key; their order counts.
-func hashEntries(entries []*Entry) Digest {
-	if len(entries) == 0 {
-		return Digest{}
-	}
+func hashEntry(e *Entry) Digest {
 	var buf [512]byte
-	b := append(buf[:0], "route"...)
+	return sum(appendEntry(append(buf[:0], "route"...), e))
+}
+
+// digestOf is the digest of all entries of one key; their order counts.
+func digestOf(entries []*Entry) Digest {
+	if len(entries) == 1 {
+		return entries[0].digest
+	}
+	b := []byte("routes")
 	for _, e := range entries {
-		b = appendEntry(b, e)
+		b = binary.BigEndian.AppendUint64(b, e.digest[0])
+		b = binary.BigEndian.AppendUint64(b, e.digest[1])
 	}
 	return sum(b)
 }

@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -11,7 +12,8 @@ import (
 // what the library dies of or reads wrongly.
 type Encoder struct {
 	// ID names what is sent; the program's answer repeats it. What is no
-	// letter, digit, dot, dash or underscore in it is written as a dash.
+	// letter, digit, dot, dash or underscore in it is written as a dash, and
+	// so is an empty one.
 	ID string
 	// Chunk is the size, in bytes, from which a text is cut into several
 	// messages, at ends of records only; 0 sends one message. A single
@@ -23,7 +25,7 @@ type Encoder struct {
 	Other func(sender string) bool
 	// Groups returns what to write as the groups of an entry: with topics
 	// and relays in place, dead members taken out. Nil writes the groups as
-	// they stand. An entry whose groups come back empty is left out, so that
+	// they stand. Topics that are left are not written. An entry whose groups come back empty is left out, so that
 	// a program goes by the entry of the type alone, if there is one.
 	Groups func(e *Entry) (groups [][]string, byMEID bool)
 }
@@ -103,8 +105,8 @@ func (c *Encoder) entries(w *messages, entries []*Entry) {
 		groups, byMEID := e.Groups, e.ByMEID
 		if c.Groups != nil && !e.Hidden {
 			groups, byMEID = c.Groups(e)
-			groups = sendable(groups)
 		}
+		groups = sendable(groups)
 		switch {
 		case e.Hidden || byMEID || len(groups) > 0:
 			w.route(appendRecord(w.text, e, byMEID, groups))
@@ -114,25 +116,27 @@ func (c *Encoder) entries(w *messages, entries []*Entry) {
 	}
 }
 
-// sendable leaves out what a program would die of or drop.
+// sendable leaves out what a program would die of, drop or fail to reach.
 func sendable(groups [][]string) [][]string {
+	if !slices.ContainsFunc(groups, unsendable) && len(groups) <= MaxGroups {
+		return groups
+	}
 	var out [][]string
 	for _, g := range groups {
-		ok := func(m string) bool { return checkAddress(m, "endpoint") == nil }
-		if !slices.ContainsFunc(g, func(m string) bool { return !ok(m) }) {
-			g = slices.Clone(g)
-		} else {
-			g = slices.DeleteFunc(slices.Clone(g), func(m string) bool { return !ok(m) })
-		}
-		if len(g) > MaxMembers {
-			g = g[:MaxMembers]
-		}
+		g = slices.DeleteFunc(slices.Clone(g), isNoAddress)
+		g = g[:min(len(g), MaxMembers)]
 		if len(g) > 0 && len(out) < MaxGroups {
 			out = append(out, g)
 		}
 	}
 	return out
 }
+
+func unsendable(group []string) bool {
+	return len(group) == 0 || len(group) > MaxMembers || slices.ContainsFunc(group, isNoAddress)
+}
+
+func isNoAddress(member string) bool { return checkAddress(member, "endpoint") != nil }
 
 // messages is the text of one or more table messages.
 type messages struct {
@@ -145,7 +149,7 @@ type messages struct {
 
 func (c *Encoder) begin(k Kind) *messages {
 	w := &messages{chunk: c.Chunk}
-	w.record(appendStart(nil, k, strings.Map(plain, c.ID)))
+	w.record(appendStart(nil, k, cmp.Or(strings.Map(plain, c.ID), "-")))
 	return w
 }
 

@@ -14,6 +14,14 @@ type Entry struct {
 	// Hidden marks that Senders have no entry here, whatever stands before
 	// it: what is left of a del record limited to senders.
 	Hidden bool
+
+	digest Digest
+}
+
+// sealed returns the entry with its digest, after which it does not change.
+func (e *Entry) sealed() *Entry {
+	e.digest = hashEntry(e)
+	return e
 }
 
 // General says whether the entry is for every sender.
@@ -76,7 +84,8 @@ func without(entries []*Entry, key Key, senders []string) []*Entry {
 	if len(senders) == 0 {
 		return nil
 	}
-	return with(entries, &Entry{Key: key, Senders: senders, Hidden: true})
+	hidden := &Entry{Key: key, Senders: senders, Hidden: true}
+	return with(entries, hidden.sealed())
 }
 
 // unhidden drops the leading entries that hide nothing.

@@ -23,6 +23,22 @@ func (s Severity) String() string {
 	return "warning"
 }
 
+// MarshalText returns what String does.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (s *Severity) UnmarshalText(b []byte) error {
+	switch string(b) {
+	case "error":
+		*s = Error
+	case "warning":
+		*s = Warning
+	default:
+		return fmt.Errorf("%s is no severity", quote(string(b)))
+	}
+	return nil
+}
+
 // Code names a kind of finding, for programs.
 type Code string
 
@@ -56,11 +72,11 @@ const (
 
 // Finding is something a strict parser has to say about a text.
 type Finding struct {
-	Line     int // from 1
-	Column   int // in bytes, from 1
-	Severity Severity
-	Code     Code
-	Text     string // without the place; names the other line of a duplicate
+	Line     int      `json:"line"`   // from 1
+	Column   int      `json:"column"` // in bytes, from 1
+	Severity Severity `json:"severity"`
+	Code     Code     `json:"code"`
+	Text     string   `json:"text"` // without the place; names the other line of a duplicate
 }
 
 // String returns the finding as one line.

@@ -129,7 +129,7 @@ func (e *hashEdit[V]) put(k *meidKey, v V) (old V, had bool) {
 		old, sl.value = sl.value, v
 		return old, true
 	}
-	if s.used+1 > len(s.slots)*7/8 {
+	if s.used+1 > len(s.slots)*3/4 {
 		s.grow()
 	}
 	*s.find(k, h) = slot[V]{*k, v}

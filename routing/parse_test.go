@@ -1,6 +1,7 @@
 package routing_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -28,6 +29,10 @@ func TestSeedDocument(t *testing.T) {
 	var syntax *routing.SyntaxError
 	if !errors.As(err, &syntax) {
 		t.Fatalf("got %v, want a SyntaxError", err)
+	}
+	last := p.Findings[len(p.Findings)-1]
+	if b, err := json.Marshal(last); err != nil || string(b) != `{"line":14,"column":18,"severity":"error","code":"count","text":"counted 3, end record says 1"}` {
+		t.Errorf("as JSON: %s, %v", b, err)
 	}
 	if got, want := err.Error(), "line 14, column 18: counted 3, end record says 1"; got != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -123,9 +128,9 @@ func TestFindings(t *testing.T) {
 		{"short del", table("del|100"), []string{"2:5 error short-record"}},
 		{"short owner", table("mme_ar|a:1"), []string{"2:8 error short-record"}},
 		{"no endpoint", table("mse|100|-1|"), []string{"2:12 error short-record no endpoint"}},
-		{"33 members", table("mse|100|-1|" + members(32, ","), "mse|101|-1|"+members(33, ",")), []string{"3:163 error too-many 33 endpoints"}},
-		{"65 groups", table("mse|100|-1|" + members(64, ";"), "mse|101|-1|"+members(65, ";")), []string{"3:323 error too-many 65 groups"}},
-		{"MEID of 31 and 32", table("mme_ar|a:1|"+long[:31]+" "+long), []string{"2:44 error meid 32 bytes: a message carries at most 31"}},
+		{"33 members", table("mse|100|-1|"+members(32, ","), "mse|101|-1|"+members(33, ",")), []string{"3:163 error too-many 33 endpoints"}},
+		{"65 groups", table("mse|100|-1|"+members(64, ";"), "mse|101|-1|"+members(65, ";")), []string{"3:323 error too-many 65 groups"}},
+		{"MEID of 31 and 32", table("mme_ar|a:1|" + long[:31] + " " + long), []string{"2:44 error meid 32 bytes: a message carries at most 31"}},
 		{"no MEID", table("mme_ar|a:1| ", "mme_del|"), []string{"2:12 error meid empty MEID", "3:9 error meid empty MEID"}},
 		{"no port", table("mse|100|-1|a:1, b", "mse|101|-1|a:x", "mse|102|-1|a:0", "mse|103|-1|a:65536", "mme_ar|control1|d", "mme_ar||e"), []string{
 			"2:16 warning stray-blank", `2:17 error endpoint "b" has no port`, "3:12 error endpoint", "4:12 error endpoint", "5:12 error endpoint", `6:8 error endpoint owner "control1" has no port`, "7:8 error endpoint empty owner"}},
@@ -154,7 +159,7 @@ func TestFindings(t *testing.T) {
 			"2:5 error number", "3:5 error number", "4:5 error number", "5:9 error number", "6:5 error number", "7:5 error number"}},
 		{"senders", table("mse|100,|-1|a:1", "mse|101,app0|-1|a:1"), []string{"2:9 error sender", "3:9 warning sender"}},
 		{"extra field", table("mse|100|-1|a:1|x|y"), []string{"2:16 warning extra-field 2 fields"}},
-		{"128 MEIDs", table("mme_ar|a:1|" + ids(0, 127), "mme_ar|a:1|"+ids(200, 328)), []string{"3:12 warning many-meids"}},
+		{"128 MEIDs", table("mme_ar|a:1|"+ids(0, 127), "mme_ar|a:1|"+ids(200, 328)), []string{"3:12 warning many-meids"}},
 		{"NUL", "newrt|start|t\nmse|100|-1|a:1\n\x00mse|101|-1|a:2\nnewrt|end|1\n", []string{"1:1 error structure", "3:1 error text NUL"}},
 		{"not UTF-8", table("mse|100|-1|\xff:1"), []string{"2:1 error text UTF-8"}},
 		{"line ends", "newrt|start\r\nmse|100|-1|a:1\rmse|101|-1|b\nnewrt|end|2", []string{"3:12 error endpoint"}},

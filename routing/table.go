@@ -67,11 +67,7 @@ func (t *Table) Keys() []Key {
 		}
 	}
 	slices.Sort(packed)
-	keys := make([]Key, len(packed))
-	for i, p := range packed {
-		keys[i] = unpack(p ^ signs)
-	}
-	return keys
+	return unpackAll(packed)
 }
 
 // signs turns packed keys into numbers that sort as the keys do.

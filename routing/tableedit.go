@@ -42,30 +42,55 @@ func (e *tableEdit) entries(key Key) []*Entry {
 	return nil
 }
 
-// put sets the entries of a key; none removes it.
+// put sets the entries of a key; none removes it. The slice is kept. Entries
+// that are as they were before the edit keep their identity.
 func (e *tableEdit) put(key Key, entries []*Entry) {
 	p := key.packed()
+	e.dirty[p] = true
+	e.drop(p)
+	if len(entries) == 0 {
+		return
+	}
+	r := &route{entries: entries}
+	if was := e.was.route(p); was != nil {
+		was.adopt(&entries[len(entries)-1]) // those before it went through here
+		if equalEntries(was.entries, entries) {
+			r = was
+		}
+	}
+	e.writable(p)[p] = r
+	e.now.keys++
+	e.now.entries += len(entries)
+}
+
+func (e *tableEdit) drop(p uint64) {
+	old := e.now.route(p)
+	if old == nil {
+		return
+	}
+	delete(e.writable(p), p)
+	e.now.keys--
+	e.now.entries -= len(old.entries)
+}
+
+// adopt puts the equal entry of the route in the place of another.
+func (r *route) adopt(e **Entry) {
+	if i := slices.IndexFunc(r.entries, (*e).Equal); i >= 0 {
+		*e = r.entries[i]
+	}
+}
+
+// writable returns the shard of a key, copied if readers may have it.
+func (e *tableEdit) writable(p uint64) map[uint64]*route {
 	i := shardOf(p)
 	if !e.owned[i] {
 		e.now.shards[i] = maps.Clone(e.now.shards[i])
 		e.owned[i] = true
 	}
-	e.dirty[p] = true
-	old := e.now.shards[i][p]
-	if old != nil {
-		e.now.keys--
-		e.now.entries -= len(old.entries)
-	}
-	if len(entries) == 0 {
-		delete(e.now.shards[i], p)
-		return
-	}
 	if e.now.shards[i] == nil {
 		e.now.shards[i] = map[uint64]*route{}
 	}
-	e.now.shards[i][p] = &route{entries: entries}
-	e.now.keys++
-	e.now.entries += len(entries)
+	return e.now.shards[i]
 }
 
 // add carries out a Route or Unroute record.
@@ -94,7 +119,7 @@ func (e *tableEdit) entry(r *Record) *Entry {
 	for _, g := range r.Groups {
 		entry.Groups = append(entry.Groups, e.list(g))
 	}
-	return entry
+	return entry.sealed()
 }
 
 // list returns a copy that does not hold on to the text it was cut from.
@@ -124,44 +149,35 @@ func (e *tableEdit) commit() (*Table, []Key) {
 			}
 		}
 	}
+	packed := make([]uint64, 0, len(e.dirty))
 	digest := e.was.digest
-	var changed []Key
 	for p := range e.dirty {
 		was, now := e.was.route(p), e.now.route(p)
-		if e.adopt(p, was, now) {
+		if was == now {
 			continue
+		}
+		packed = append(packed, p^signs)
+		if now != nil {
+			now.digest = digestOf(now.entries)
+			digest = digest.Add(now.digest)
 		}
 		if was != nil {
 			digest = digest.Sub(was.digest)
 		}
-		if now != nil {
-			now.digest = hashEntries(now.entries)
-			digest = digest.Add(now.digest)
-		}
-		changed = append(changed, unpack(p))
 	}
 	e.now.digest = digest
-	if len(changed) == 0 {
+	if len(packed) == 0 {
 		return e.was, nil
 	}
-	slices.SortFunc(changed, Key.Compare)
-	return e.now, changed
+	slices.Sort(packed)
+	return e.now, unpackAll(packed)
 }
 
-// adopt puts what did not change back as it was, so that it keeps its
-// identity, and says whether nothing changed.
-func (e *tableEdit) adopt(p uint64, was, now *route) bool {
-	if was == nil || now == nil || was == now {
-		return was == now
+// unpackAll turns sorted numbers back into keys.
+func unpackAll(packed []uint64) []Key {
+	keys := make([]Key, len(packed))
+	for i, p := range packed {
+		keys[i] = unpack(p ^ signs)
 	}
-	if equalEntries(was.entries, now.entries) {
-		e.now.shards[shardOf(p)][p] = was
-		return true
-	}
-	for i, n := range now.entries {
-		if j := slices.IndexFunc(was.entries, n.Equal); j >= 0 {
-			now.entries[i] = was.entries[j]
-		}
-	}
-	return false
+	return keys
 }
