@@ -148,7 +148,7 @@ func (s *fakeSender) Ready(*Burst) {
 			return
 		}
 		for _, ev := range events {
-			s.got = append(s.got, string(ev.Operation))
+			s.got = append(s.got, string(ev.Parts().Operation))
 		}
 		s.r.Done(len(events))
 	}

@@ -117,7 +117,7 @@ func TestEventFromForward(t *testing.T) {
 	for _, encaps := range [][]byte{nil, proto.AppendEmptyEncapsulation(nil, proto.Encoding10)} {
 		e := proto.Event{Operation: []byte("op"), Mode: 2, Encaps: encaps, Context: proto.NewContext(map[string]string{"cost": "4"})}
 		ev, err := EventFrom(&e)
-		if err != nil || string(ev.Operation) != "op" || ev.Mode != 2 || ev.Cost != 4 || len(ev.Params) != 6 {
+		if parts := ev.Parts(); err != nil || string(parts.Operation) != "op" || parts.Mode != 2 || ev.Cost != 4 || len(parts.Encaps) != 6 {
 			t.Errorf("got %+v, %v", ev, err)
 		}
 	}

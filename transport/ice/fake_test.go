@@ -145,7 +145,7 @@ func (t fakeTopic) record(how string, ev *delivery.Event) {
 	t.hub.mu.Lock()
 	defer t.hub.mu.Unlock()
 	name := t.hub.group.View().Graph.ByID(t.id).Name
-	t.hub.events = append(t.hub.events, hubEvent{name, how, string(ev.Operation), ev.Cost, string(ev.Params)})
+	t.hub.events = append(t.hub.events, hubEvent{name, how, string(ev.Parts().Operation), ev.Cost, string(ev.Parts().Encaps)})
 	select {
 	case t.hub.news <- struct{}{}:
 	default:

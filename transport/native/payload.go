@@ -74,15 +74,16 @@ type Received struct {
 }
 
 func received(topic string, ev *delivery.Event) Received {
-	r := Received{Topic: topic, Operation: string(ev.Operation), Cost: ev.Cost, Context: map[string]string{}}
-	for k, v := range proto.Context(ev.Context).All() {
+	parts := ev.Parts()
+	r := Received{Topic: topic, Operation: string(parts.Operation), Cost: ev.Cost, Context: map[string]string{}}
+	for k, v := range parts.Context.All() {
 		if _, twice := r.Context[string(k)]; !twice {
 			r.Context[string(k)] = string(v)
 		}
 	}
-	data, plain := Data(ev.Params)
+	data, plain := Data(parts.Encaps)
 	if !plain {
-		data = ev.Params
+		data = parts.Encaps
 	}
 	r.Data, r.Encapsulation = data, !plain
 	return r

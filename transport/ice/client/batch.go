@@ -48,7 +48,7 @@ const (
 	shareEvents = 256
 	shareBytes  = 32 << 10
 	// largeTail is from where on a tail is not copied.
-	largeTail = 8 << 10
+	largeTail = 1 << 10
 	// keepBuffer is the largest buffer kept for the next write.
 	keepBuffer = 512 << 10
 )

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"net"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // direct writes to a socket without ever waiting. It is for one goroutine at
@@ -13,10 +15,13 @@ import (
 type direct struct {
 	raw  syscall.RawConn
 	call func(fd uintptr) bool // made once, so that a write allocates nothing
-	buf  []byte
+	v    net.Buffers
 	n    int
 	err  error
 }
+
+// maxVector is the most pieces of one writev (IOV_MAX).
+const maxVector = 1024
 
 // newDirect returns nil where nc is not a plain TCP connection.
 func newDirect(nc net.Conn) *direct {
@@ -33,11 +38,11 @@ func newDirect(nc net.Conn) *direct {
 	return d
 }
 
-// write writes what the socket takes now; that may be nothing.
-func (d *direct) write(b []byte) (int, error) {
-	d.buf, d.n, d.err = b, 0, nil
+// write writes what the socket takes now; that may be nothing. It may change v.
+func (d *direct) write(v net.Buffers) (int, error) {
+	d.v, d.n, d.err = v, 0, nil
 	err := d.raw.Write(d.call)
-	d.buf = nil
+	d.v = nil
 	if err == nil && !errors.Is(d.err, syscall.EAGAIN) {
 		err = d.err
 	}
@@ -45,8 +50,8 @@ func (d *direct) write(b []byte) (int, error) {
 }
 
 func (d *direct) try(fd uintptr) bool {
-	for len(d.buf) > 0 {
-		n, err := syscall.Write(int(fd), d.buf)
+	for len(d.v) > 0 {
+		n, err := d.once(int(fd))
 		if errors.Is(err, syscall.EINTR) {
 			continue
 		}
@@ -55,7 +60,14 @@ func (d *direct) try(fd uintptr) bool {
 			break
 		}
 		d.n += n
-		d.buf = d.buf[n:]
+		d.v = after(d.v, n)
 	}
 	return true
+}
+
+func (d *direct) once(fd int) (int, error) {
+	if len(d.v) == 1 {
+		return syscall.Write(fd, d.v[0])
+	}
+	return unix.Writev(fd, d.v[:min(len(d.v), maxVector)])
 }

@@ -166,7 +166,7 @@ func (s *link) fill(b *batch) (more bool) {
 	n := len(b.buf)
 	b.forward = b.forward[:0]
 	for _, ev := range s.flight {
-		b.forward = append(b.forward, formOf(ev))
+		b.forward = append(b.forward, ev.Parts())
 	}
 	b.buf = proto.AppendForward(b.buf, s.id, s.target, s.context(), b.forward)
 	b.grew(n)
@@ -180,7 +180,7 @@ func (s *link) takeNext(limit int) bool {
 	s.flight = s.receiver.Take(s.flight[:0], forwardEvents, forwardBytes)
 	overhead := proto.HeaderSize + 4 + len(s.target) + len(s.context()) + 64
 	s.flight = slices.DeleteFunc(s.flight, func(ev *delivery.Event) bool {
-		e := formOf(ev)
+		e := ev.Parts()
 		if proto.EventSize(&e)+overhead <= limit {
 			return false
 		}
@@ -191,10 +191,6 @@ func (s *link) takeNext(limit int) bool {
 		s.seq++
 	}
 	return len(s.flight) > 0
-}
-
-func formOf(ev *delivery.Event) proto.Event {
-	return proto.Event{Operation: ev.Operation, Mode: ev.Mode, Encaps: ev.Params, Context: ev.Context}
 }
 
 // context is the context of the forward itself: for another floe cluster it

@@ -84,12 +84,8 @@ func (c *conn) Flush() {
 
 // push writes what the peer takes at once; the rest is carried.
 func (c *conn) push(b *batch) {
-	if len(b.segments) > 0 {
-		c.carry, c.sent = b, 0 // needs writev
-		return
-	}
-	n, err := c.direct.write(b.buf)
-	if err == nil && n < len(b.buf) {
+	n, err := c.direct.write(b.slices())
+	if err == nil && n < b.size {
 		c.carry, c.sent = b, n
 		return
 	}
