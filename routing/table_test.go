@@ -277,3 +277,33 @@ func TestLimitOfSendersPerKey(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestEntriesKeepTheirIdentity: one entry of a key changes, the other does
+// not, and the tables that a union is made of are left as they are.
+func TestEntriesKeepTheirIdentity(t *testing.T) {
+	key := routing.Key{MType: 101, SubID: -1}
+	s := state(t, table("mse|101,x:1|-1|b:1", "mse|101,y:1|-1|c:1"))
+	next := load(t, s, table("mse|101,x:1|-1|z:1", "mse|101,y:1|-1|c:1"))
+	if s.Table.Entries(key)[1] != next.Table.Entries(key)[1] {
+		t.Error("an untouched entry is another one")
+	}
+	twin := state(t, table("mse|101|-1|b:1")).Table
+	union := routing.Union(twin, nil)
+	loaded := state(t, table("mse|101|-1|b:1", "mse|102|-1|b:1")).Table
+	before := loaded.Entries(key)[0]
+	merged, _ := union.Merge(loaded, nil, loaded.Keys())
+	if merged.Entries(key)[0] != twin.Entries(key)[0] {
+		t.Error("an entry of the union that did not change is another one")
+	}
+	if loaded.Entries(key)[0] != before {
+		t.Error("a merge changed the table it read")
+	}
+}
+
+func TestNothingIsLeftToHide(t *testing.T) {
+	s := state(t, table("mse|100,x:1|-1|a:1", "del|100,y:1|-1", "mse|100|-1|b:1"))
+	want := "newrt|start\nmse|100,x:1|-1|a:1\nmse|100|-1|b:1\nnewrt|end|2\nmeid_map|start\nmeid_map|end|0\n"
+	if diff := cmp.Diff(string(s.AppendText(nil)), want); diff != "" {
+		t.Error(diff)
+	}
+}
