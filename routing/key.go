@@ -10,6 +10,8 @@ import (
 const (
 	// MaxEntries is the most entries a table holds.
 	MaxEntries = 1_000_000
+	// MaxPerKey is the most entries of one key, that is, of sender lists.
+	MaxPerKey = 4096
 	// MaxMEIDs is the most MEIDs a map holds.
 	MaxMEIDs = 4_000_000
 	// MaxGroups is the most round-robin groups of an entry.
@@ -52,6 +54,3 @@ func unpack(p uint64) Key { return Key{MType: int32(p >> 32), SubID: int32(uint3
 
 // reserved says whether a type is one of those RMR keeps for itself.
 func (k Key) reserved() bool { return k.MType >= 0 && k.MType <= 99 }
-
-// MaxPerKey is the most entries of one key, that is, of sender lists.
-const MaxPerKey = 4096

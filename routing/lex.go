@@ -45,16 +45,20 @@ const (
 )
 
 // clip takes off blanks and a comment, as clip in the library's
-// rt_generic_static.c does: only the first # of a field can open one.
+// rt_generic_static.c does: only the first # of a field can open one, and a
+// field that begins with # keeps even the blanks at its end.
 func (f field) clip() (field, hash) {
-	f = f.trim()
-	i := strings.IndexByte(f.text, '#')
+	t := f.trim()
+	i := strings.IndexByte(t.text, '#')
 	switch {
+	case i == 0:
+		return field{f.text[t.column-f.column:], t.column}, glued
 	case i < 0:
-		return f, noHash
-	case i == 0 || !isBlank(f.text[i-1]):
-		return f, glued
+		return t, noHash
+	case !isBlank(t.text[i-1]):
+		return t, glued
 	}
+	f = t
 	f.text = f.text[:i]
 	return f.trim(), comment
 }
