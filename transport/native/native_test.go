@@ -239,6 +239,43 @@ func TestQueueBoundsBytes(t *testing.T) {
 	}
 }
 
+// TestPushAfterClose: an event on its way to a subscriber that closes is
+// offered and dropped; the figures add up.
+func TestPushAfterClose(t *testing.T) {
+	g := newGroup(t, "A")
+	n := newNet(t, g).start("n1")
+	s := subscribe(t, n, "A")
+	ev, err := n.config.Hub.NewEvent(mustTail(t, Message{Data: []byte("x")}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := n.wants.Load() // as a publisher has it
+	n.pushLocal(w, s.id("A"), ev)
+	s.Close()
+	n.pushLocal(w, s.id("A"), ev)
+	if got := n.Stats(); got.Offered != 2 || got.Dropped != 2 || got.Queued != 0 {
+		t.Errorf("got %+v, want 2 offered and dropped", got)
+	}
+}
+
+func mustTail(t *testing.T, m Message) []byte {
+	t.Helper()
+	tail, err := m.tail()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tail
+}
+
+func (s *Subscriber) id(name string) topics.ID {
+	for id, n := range s.names {
+		if n == name {
+			return id
+		}
+	}
+	return 0
+}
+
 func TestNoSuchTopic(t *testing.T) {
 	net := newNet(t, newGroup(t, "A"))
 	n := net.start("n1")

@@ -38,6 +38,7 @@ type queue struct {
 	gap        string
 	wake       chan struct{}
 	everMissed *counter
+	closed     bool // nothing goes in any more
 }
 
 func newQueue(events, bytes int, missed *counter) *queue {
@@ -50,9 +51,15 @@ func newQueue(events, bytes int, missed *counter) *queue {
 	return &queue{maxEvents: events, maxBytes: bytes, wake: make(chan struct{}, 1), everMissed: missed}
 }
 
-// put adds an event.
+// put adds an event. One that comes after close counts as missed: whoever
+// looked up the subscriber just before does not know yet.
 func (q *queue) put(i item) {
 	q.mu.Lock()
+	if q.closed {
+		q.mu.Unlock()
+		q.everMissed.add(1)
+		return
+	}
 	q.items = append(q.items, i)
 	q.bytes += i.size()
 	for len(q.items)-q.head > q.maxEvents || q.bytes > q.maxBytes {
@@ -60,6 +67,15 @@ func (q *queue) put(i item) {
 	}
 	q.mu.Unlock()
 	q.signal()
+}
+
+// close ends the queue; what waits in it counts as missed.
+func (q *queue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	q.everMissed.add(uint64(len(q.items) - q.head))
+	q.items, q.head, q.bytes = nil, 0, 0
 }
 
 // drop forgets the oldest event. The slice moves down once half of it is

@@ -141,7 +141,7 @@ func (s *Subscriber) Close() {
 	delete(n.local, s)
 	n.seq++
 	n.compile()
-	n.counts.dropped.add(uint64(s.queue.len()))
+	s.queue.close()
 }
 
 // gap tells all subscribers that events may be missing; n.mu is held.
