@@ -34,7 +34,7 @@ type promiseReply struct {
 func (n *Node) givePromise(_ context.Context, _ string, r promiseRequest) (promiseReply, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.identity.State != logstore.New || n.promise.seeking || n.cfg.BootstrapExpect == 0 || r.ID >= n.id {
+	if n.Identity().State != logstore.New || n.promise.seeking || n.cfg.BootstrapExpect == 0 || r.ID >= n.id {
 		return promiseReply{}, nil
 	}
 	free := n.promise.to == "" || n.promise.to == r.Nonce || time.Now().After(n.promise.until)

@@ -71,11 +71,15 @@ func ParseTiming(name string) (Timing, error) {
 }
 
 // noLeaderAfter is how long an operation waits without a leader before it
-// says so: two election time-outs and a second, at most 5 s, the time to
-// count who can be reached (askTime) included.
+// says so: two election time-outs and a second, at most DefaultTimeout less
+// the margin, the time to count who can be reached (askTime) included.
 func (t Timing) noLeaderAfter() time.Duration {
-	return min(2*t.Election+time.Second, 5*time.Second) - t.askTime()
+	return min(2*t.Election+time.Second, DefaultTimeout-answerMargin) - t.askTime()
 }
+
+// answerMargin is how much earlier than its deadline an operation gives up,
+// for the answer to arrive in time.
+const answerMargin = 250 * time.Millisecond
 
 // askTime is how long a node waits for the answers when it asks around.
 func (t Timing) askTime() time.Duration {

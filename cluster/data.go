@@ -60,7 +60,7 @@ func (n *Node) readIdentity() error {
 	if n.cfg.ID != "" && n.cfg.ID != stored.NodeID {
 		return &WrongID{Given: n.cfg.ID, Stored: stored.NodeID, Dir: n.cfg.DataDir}
 	}
-	n.identity = stored
+	n.identity.Store(&stored)
 	return nil
 }
 
@@ -69,32 +69,31 @@ func (n *Node) makeIdentity() error {
 	if id == "" {
 		id = "node-" + randomHex(4)
 	}
-	n.identity = logstore.Identity{NodeID: id, Incarnation: "0", State: logstore.New}
-	return logstore.WriteIdentity(n.cfg.DataDir, n.identity)
+	made := logstore.Identity{NodeID: id, Incarnation: "0", State: logstore.New}
+	n.identity.Store(&made)
+	return logstore.WriteIdentity(n.cfg.DataDir, made)
 }
 
 // updateIdentity changes the identity in memory and on disk.
 func (n *Node) updateIdentity(change func(*logstore.Identity)) error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	next := n.identity
+	n.identityMu.Lock()
+	defer n.identityMu.Unlock()
+	before := n.Identity()
+	next := before
 	change(&next)
-	if next == n.identity {
+	if next == before {
 		return nil
 	}
 	if err := logstore.WriteIdentity(n.cfg.DataDir, next); err != nil {
 		return fmt.Errorf("identity: %w", err)
 	}
-	n.identity = next
+	n.identity.Store(&next)
 	return nil
 }
 
-// Identity returns who the node is, as its data directory says.
-func (n *Node) Identity() logstore.Identity {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.identity
-}
+// Identity returns who the node is, as its data directory says. It never
+// waits for the disk.
+func (n *Node) Identity() logstore.Identity { return *n.identity.Load() }
 
 func incarnationOf(id logstore.Identity) uint64 {
 	v, _ := strconv.ParseUint(id.Incarnation, 10, 64) // made by this package
@@ -136,7 +135,7 @@ func (n *Node) replay(snapshot uint64) error {
 	if err != nil {
 		return err
 	}
-	commit = max(commit, n.identity.CommitIndex)
+	commit = max(commit, n.Identity().CommitIndex)
 	var batch []*raft.Log
 	for i := snapshot + 1; i <= commit; i++ {
 		l := new(raft.Log)

@@ -3,6 +3,8 @@ package cluster
 import (
 	"errors"
 	"fmt"
+
+	"floe/cluster/logstore"
 )
 
 // NoQuorum says that a request failed, and will never take effect, because
@@ -71,6 +73,40 @@ func (e *WrongID) Error() string {
 		e.Given, e.Dir, e.Stored, e.Stored)
 }
 
+// DamagedData says that what a data directory holds can't be used.
+type DamagedData struct {
+	// Node is the node's id, "" where that can't be read either.
+	Node string
+	// Dir is the data directory.
+	Dir string
+	// Cause names the file and says what is wrong with it.
+	Cause error
+}
+
+// Error names node, path and remedy.
+func (e *DamagedData) Error() string {
+	node, id := "", "ID"
+	if e.Node != "" {
+		node, id = fmt.Sprintf("node %q, ", e.Node), e.Node
+	}
+	return fmt.Sprintf("%sdata directory %s: %v; if the node has fellows, run `floe remove %s --force` there, then start it with an empty directory and --join; if it stood alone, put a backup of the whole directory in its place",
+		node, e.Dir, e.Cause, id)
+}
+
+// Unwrap returns the cause.
+func (e *DamagedData) Unwrap() error { return e.Cause }
+
+// explain gives an error of the data directory node, path and remedy.
+func (n *Node) explain(err error) error {
+	var corrupt *logstore.CorruptError
+	var gap *logstore.GapError
+	if !errors.As(err, &corrupt) && !errors.As(err, &gap) {
+		return err
+	}
+	id, _ := logstore.ReadIdentity(n.cfg.DataDir) // may be what is damaged
+	return &DamagedData{Node: id.NodeID, Dir: n.cfg.DataDir, Cause: err}
+}
+
 // OtherCluster says that two nodes belong to different clusters.
 type OtherCluster struct {
 	// Node is this node, Dir its data directory.
@@ -106,6 +142,31 @@ func (e *Refused) ErrorCode() string { return e.Code }
 func (e *Refused) Is(target error) bool {
 	r, ok := target.(*Refused)
 	return ok && r.Code == e.Code
+}
+
+// Unreachable says that no floe node answered at an address. Nothing was
+// changed.
+type Unreachable struct {
+	// Address is the host:port asked.
+	Address string
+	// Cause says what went wrong.
+	Cause error
+}
+
+// Error names address and cause.
+func (e *Unreachable) Error() string { return fmt.Sprintf("join through %s: %v", e.Address, e.Cause) }
+
+// Unwrap returns the cause.
+func (e *Unreachable) Unwrap() error { return e.Cause }
+
+// unreachable makes an error of a question that changes nothing: what no
+// handler answered with is an *Unreachable.
+func unreachable(address string, err error) error {
+	var r *Refused
+	if errors.As(err, &r) {
+		return fmt.Errorf("join through %s: %w", address, err)
+	}
+	return &Unreachable{Address: address, Cause: err}
 }
 
 // Codes of [Refused], and of errors between nodes.

@@ -8,6 +8,7 @@ import (
 	"log"
 	"net"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -41,13 +42,17 @@ func parseMeta(b []byte) (meta, error) {
 	return m, CheckAddress(m.Address)
 }
 
-// gossip is memberlist's delegate. All it does with what it hears is to fill
-// the address book.
+// gossip is memberlist's delegate. It fills the address book with what it
+// hears, and knows who seems to live.
 type gossip struct {
 	n    *Node
 	list *memberlist.Memberlist
 	ctx  context.Context // ends with the half
 	h    *half
+
+	since time.Time
+	mu    sync.Mutex
+	here  map[string]bool // the nodes seen so far: do they live?
 }
 
 // runGossip runs memberlist while the half runs.
@@ -56,7 +61,7 @@ func (h *half) runGossip(ctx context.Context) {
 	if n.cfg.Network.Gossip == nil {
 		return
 	}
-	g := &gossip{n: n, h: h, ctx: ctx}
+	g := &gossip{n: n, h: h, ctx: ctx, since: time.Now(), here: map[string]bool{}}
 	list, err := memberlist.Create(g.config())
 	if err != nil {
 		n.setProblem("gossip", "gossip does not run: "+err.Error())
@@ -156,10 +161,43 @@ func (g *gossip) NotifyUpdate(peer *memberlist.Node) {
 	if m, err := parseMeta(peer.Meta); err == nil && m.Cluster == g.n.clusterID() {
 		g.n.book.heard(peer.Name, m.Address)
 	}
+	g.note(peer.Name, true)
 }
 
-// NotifyLeave changes nothing: gossip is advice.
-func (g *gossip) NotifyLeave(*memberlist.Node) {}
+// NotifyLeave notes that a node is gone, which is advice only.
+func (g *gossip) NotifyLeave(peer *memberlist.Node) { g.note(peer.Name, false) }
+
+func (g *gossip) note(id string, lives bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.here != nil {
+		g.here[id] = lives
+	}
+}
+
+// meetTime is how long gossip may take to meet the nodes that live.
+const meetTime = 10 * time.Second
+
+func (g *gossip) lives(id string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	lives, seen := g.here[id]
+	return lives || !seen && time.Since(g.since) < meetTime
+}
+
+// Alive tells whether gossip holds a node to be alive; where no gossip runs,
+// all are. It asks nobody: a death is known some seconds later.
+func (n *Node) Alive(id string) bool {
+	if id == n.id {
+		return true
+	}
+	h := n.half.Load()
+	if h == nil {
+		return true
+	}
+	g := h.gossip.Load()
+	return g == nil || g.lives(id)
+}
 
 // NotifyConflict looks whether another process has our id.
 func (g *gossip) NotifyConflict(existing, other *memberlist.Node) {

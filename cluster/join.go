@@ -127,7 +127,7 @@ func (h *half) taken(ctx context.Context, r joinRequest) error {
 	if info, ok := h.n.askAround(ctx, []string{r.ID})[r.ID]; ok && info.Nonce != r.Nonce {
 		how = "which is running"
 	}
-	return refused(CodeDuplicate, "node %s is a member, at %s, %s; if it is gone for good, run `floe remove %s --force` first", r.ID, address, how, r.ID)
+	return refused(CodeDuplicate, "node %s is a member, at %s, %s", r.ID, address, how) // the remedy is for who asked to tell
 }
 
 // newIncarnation returns a number that is larger than any given out before:
@@ -174,7 +174,8 @@ func withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 // returns once it is a member that has caught up. It is for a node that left
 // or was removed, or the only node of a cluster in which no user changed
 // anything; any other is refused (*[Refused]) and stays what it is. Old data
-// is dropped only after the other cluster has accepted the node.
+// is dropped only after the other cluster has accepted the node. An address
+// where nobody answers is an *[Unreachable].
 func (n *Node) Join(ctx context.Context, address string) error {
 	if err := CheckAddress(address); err != nil {
 		return err
@@ -183,8 +184,11 @@ func (n *Node) Join(ctx context.Context, address string) error {
 		return err
 	}
 	accepted, err := n.requestJoin(ctx, address, 0, "")
+	if codeOf(err) == CodeDuplicate {
+		err = refused(CodeDuplicate, "%v; if it is gone for good, run `floe remove %s --force` there first", err, n.id)
+	}
 	if err != nil {
-		return fmt.Errorf("join through %s: %w", address, err)
+		return unreachable(address, err)
 	}
 	if h := n.half.Load(); h != nil {
 		if err := n.updateIdentity(func(id *logstore.Identity) { id.State, id.VoteTerm, id.CommitIndex = logstore.Left, 0, 0 }); err != nil {
@@ -214,7 +218,7 @@ func (n *Node) mayJoin(ctx context.Context, address string) error {
 	defer cancel()
 	info, err := ask[nodeInfo](ctx, n, address, "cluster.hello", n.info())
 	if err != nil {
-		return fmt.Errorf("join through %s: %w", address, err)
+		return unreachable(address, err)
 	}
 	if info.Cluster == id.ClusterID {
 		return refused(CodeAlready, "node %s is a member of cluster %s already", n.id, id.ClusterID)
@@ -222,8 +226,12 @@ func (n *Node) mayJoin(ctx context.Context, address string) error {
 	if id.State == logstore.Member && len(view.Servers) == 1 && view.UserChanges == 0 {
 		return nil
 	}
-	return refused(CodeOtherCluster, "node %s belongs to cluster %s, %s to cluster %s; nothing was changed. To enter that one, run floe leave first, or start it with an empty data directory",
-		n.id, id.ClusterID, address, info.Cluster)
+	remedy := "run `floe leave` first, or start it with an empty data directory and --join " + address
+	if len(view.Servers) < 2 {
+		remedy = "save its graph with `floe graph`, if it is still needed, and start it with an empty data directory and --join " + address
+	}
+	return refused(CodeOtherCluster, "node %s belongs to cluster %s, %s to cluster %s; nothing was changed. To have it enter that one, %s",
+		n.id, id.ClusterID, address, info.Cluster, remedy)
 }
 
 // awaitReady waits until the node is a member that has caught up.

@@ -46,6 +46,11 @@ func TestLeaveAndRejoin(t *testing.T) {
 				}
 				return nil
 			})
+			for _, m := range n.Members(t.Context()) {
+				if m.ID == n.Name && m.Voter {
+					t.Errorf("round %d: %+v, want no voter", round, m)
+				}
+			}
 			start := time.Now()
 			mustPropose(t, stay, create(fmt.Sprint(round)))
 			if took := time.Since(start); took > 2*time.Second {
@@ -247,6 +252,7 @@ func TestTransfer(t *testing.T) {
 		}
 		before := c.Leader().Name
 		wantCode(t, "to any", c.Leader().Transfer(t.Context(), ""), "")
+		wantAgreed(t, c)
 		if c.Leader().Name == before {
 			t.Error("the leader is still the same")
 		}
@@ -257,6 +263,37 @@ func TestTransfer(t *testing.T) {
 		dead.Kill()
 		wantCode(t, "to a dead one", c.Leader().Transfer(t.Context(), dead.Name), cluster.CodeLagging)
 	})
+}
+
+// TestAliveFollowsGossip: a node that died is told from one that lives.
+func TestAliveFollowsGossip(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := clustertest.New(t, 3)
+		n, dead := c.Nodes[0], c.Nodes[2]
+		alive := func(want bool) func() error {
+			return func() error {
+				if got := n.Alive(dead.Name); got != want || !n.Alive(c.Nodes[1].Name) || !n.Alive(n.Name) {
+					return fmt.Errorf("alive: %v", got)
+				}
+				return nil
+			}
+		}
+		c.Wait("all alive", alive(true))
+		dead.Kill()
+		c.Wait("one dead", alive(false))
+		dead.Restart(n.Address)
+		c.Wait("alive again", alive(true))
+	})
+}
+
+// wantAgreed looks at once whether all nodes know a leader.
+func wantAgreed(t *testing.T, c *clustertest.Cluster) {
+	t.Helper()
+	for _, n := range c.Nodes {
+		if got := n.LeaderID(); got == "" || got != c.Nodes[0].LeaderID() {
+			t.Errorf("leader on %s: got %q, want one and the same", n.Name, got)
+		}
+	}
 }
 
 func TestTransferWithoutLeader(t *testing.T) {
@@ -281,6 +318,7 @@ func TestDrain(t *testing.T) {
 		if c.Leader() == n {
 			t.Error("still the leader")
 		}
+		wantAgreed(t, c)
 		draining := func() bool {
 			for _, m := range c.Leader().Members(t.Context()) {
 				if m.ID == n.Name {

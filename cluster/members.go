@@ -50,6 +50,7 @@ func (n *Node) Members(ctx context.Context) []MemberInfo {
 		if info, ok := infos[id]; ok {
 			m.Role, m.Version, m.Address = info.Role, info.Program, info.Address
 			m.Applied, m.Draining, m.Incarnation = info.Applied, info.Draining, info.Incarnation
+			m.Voter = m.Voter && info.State != logstore.Left && info.State != logstore.Removed // its view is older
 		}
 		all[id] = m
 	}

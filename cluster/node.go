@@ -37,9 +37,13 @@ type Node struct {
 	draining atomic.Bool
 	poke     *broadcast // something about this node changed
 
+	// identity is what identity.json says. Readers take no lock: writing it
+	// may take as long as the disk likes.
+	identity   atomic.Pointer[logstore.Identity]
+	identityMu sync.Mutex // one writer at a time
+
 	mu        sync.Mutex
 	disk      *disk
-	identity  logstore.Identity
 	addresses map[string][]string
 	problems  map[string]string
 	promise   promise
@@ -54,7 +58,7 @@ type Node struct {
 // to call Run, or Close if it never does.
 //
 // Errors: *logstore.LockedError, *logstore.ForeignDataError,
-// *logstore.CorruptError and others of that package, *[WrongID].
+// *[DamagedData] and others of logstore, *[WrongID].
 func Open(cfg Config) (*Node, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.check(); err != nil {
@@ -69,7 +73,7 @@ func Open(cfg Config) (*Node, error) {
 	}
 	n := newNode(cfg, lock)
 	if err := n.load(); err != nil {
-		return nil, errors.Join(err, n.Close())
+		return nil, errors.Join(n.explain(err), n.Close())
 	}
 	n.serveMethods()
 	return n, nil
@@ -81,6 +85,7 @@ func newNode(cfg Config, lock *logstore.DirLock) *Node {
 		leaders: newLeaderWatch(), poke: newBroadcast(), problems: map[string]string{},
 		joins: make(chan *joinOrder), fatal: make(chan error, 1), addresses: maps.Clone(cfg.Addresses),
 	}
+	n.identity.Store(&logstore.Identity{})
 	n.state = fsm.New(fsm.Config{Log: cfg.Log.Named("fsm"), OnHalt: func(h *fsm.Halt) { n.setProblem("state", h.Error()) }})
 	return n
 }
@@ -93,7 +98,7 @@ func (n *Node) load() error {
 	if err := n.readIdentity(); err != nil {
 		return err
 	}
-	n.id = n.identity.NodeID
+	n.id = n.Identity().NodeID
 	n.book = newAddressBook(n.id)
 	n.streams = newStreams(n.cfg.Network.Raft, n.book)
 	if err := n.restore(); err != nil {
@@ -278,7 +283,7 @@ func (n *Node) member() fsm.Member {
 		nonVoter = stored.NonVoter
 	}
 	return fsm.Member{
-		ID: n.id, Incarnation: incarnationOf(n.identity), Addresses: addresses, Program: n.cfg.Program,
+		ID: n.id, Incarnation: incarnationOf(n.Identity()), Addresses: addresses, Program: n.cfg.Program,
 		Supports: fsm.ProgramVersion, NonVoter: nonVoter,
 	}
 }

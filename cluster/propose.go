@@ -208,6 +208,7 @@ func waitFor(ctx context.Context, ch <-chan struct{}, d time.Duration) bool {
 // election may take from when the leader was lost, and one election time-out
 // from asked at least, then counts: it returns a *NoQuorum, or, where a
 // majority answers and an election only takes long, waits on, 5 s in all.
+// A leader lost late, as --timing wan may notice it, prolongs nothing.
 func (n *Node) awaitLeader(ctx context.Context, asked time.Time) (string, error) {
 	t := n.cfg.Timing
 	var more time.Duration
@@ -217,7 +218,8 @@ func (n *Node) awaitLeader(ctx context.Context, asked time.Time) (string, error)
 		if leader != "" {
 			return leader, nil
 		}
-		until := later(lost.Add(t.noLeaderAfter()), asked.Add(t.Election)).Add(more)
+		until := later(lost.Add(t.noLeaderAfter()), asked.Add(t.Election))
+		until = earlier(until, asked.Add(DefaultTimeout-answerMargin-t.askTime())).Add(more)
 		if n.half.Load() == nil && !n.startsSoon() {
 			return "", n.noQuorum(ctx)
 		}
@@ -253,6 +255,13 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
 // outOfTime is the error of an operation whose ctx ended before it was handed
 // to Raft. last says what went wrong on the way; may be nil.
 func (n *Node) outOfTime(ctx context.Context, last error) error {
@@ -267,14 +276,14 @@ func (n *Node) outOfTime(ctx context.Context, last error) error {
 }
 
 // leaveTimeToAsk returns a context that ends so much earlier that there is
-// time left to count who can be reached.
+// time left to count who can be reached, and to answer.
 func (n *Node) leaveTimeToAsk(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	ask := n.cfg.Timing.askTime()
 	if !ok || time.Until(deadline) < 3*ask {
 		return context.WithCancel(ctx)
 	}
-	return context.WithDeadline(ctx, deadline.Add(-ask))
+	return context.WithDeadline(ctx, deadline.Add(-ask-answerMargin))
 }
 
 // noQuorum counts who can be reached.

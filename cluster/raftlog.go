@@ -1,7 +1,10 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
+	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,7 +17,8 @@ const sameLine = 30 * time.Second
 // raftLog is the log that Raft gets. Raft calls it an error whenever a
 // follower does not answer, several times a second while one is down: floe
 // copes with that, so errors are warnings, and a line that was there already
-// in the last half minute is counted and left out.
+// in the last half minute is counted and left out. That a connection of ours
+// was closed under Raft is how a half stops, and no news at all.
 type raftLog struct {
 	hclog.Logger
 	mu   sync.Mutex
@@ -32,6 +36,10 @@ func newRaftLog(log hclog.Logger) *raftLog {
 
 // Warn logs a line unless it was there lately.
 func (l *raftLog) Warn(message string, args ...any) {
+	if closedHere(args) {
+		l.Logger.Debug(message, args...)
+		return
+	}
 	leftOut, again := l.again(message + peerOf(args))
 	switch {
 	case again:
@@ -62,6 +70,18 @@ func (l *raftLog) again(key string) (leftOut int, again bool) {
 	}
 	l.seen[key] = &line{at: now}
 	return leftOut, false
+}
+
+// closedHere tells whether a line is about a connection or listener that this
+// process closed itself. Raft wraps errors as text, too.
+func closedHere(args []any) bool {
+	for _, a := range args {
+		err, ok := a.(error)
+		if ok && (errors.Is(err, net.ErrClosed) || strings.Contains(err.Error(), net.ErrClosed.Error())) {
+			return true
+		}
+	}
+	return false
 }
 
 // peerOf returns whom a line is about.

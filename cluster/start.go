@@ -51,8 +51,8 @@ func (n *Node) begin(ctx context.Context) error {
 		return n.found()
 	}
 	wait := lookSoon
-	for ctx.Err() == nil {
-		done, err := n.tryBegin(ctx)
+	for tries := 1; ctx.Err() == nil; tries++ {
+		done, err := n.tryBegin(ctx, tries)
 		if done || err != nil {
 			return err
 		}
@@ -68,13 +68,13 @@ func (n *Node) begin(ctx context.Context) error {
 	return nil
 }
 
-func (n *Node) tryBegin(ctx context.Context) (done bool, err error) {
+func (n *Node) tryBegin(ctx context.Context, tries int) (done bool, err error) {
 	all := n.greet(ctx, n.cfg.Join)
 	infos := answered(all)
 	if err := n.namesake(infos); err != nil {
 		return false, err
 	}
-	problem := describe(all)
+	problem := n.describe(all, tries)
 	defer func() {
 		if !done && err == nil {
 			n.setProblem("join", problem)
@@ -108,16 +108,25 @@ func (n *Node) namesake(infos []nodeInfo) error {
 	return nil
 }
 
-// describe says in words why the node is not in a cluster yet.
-func describe(all []greeting) string {
+// patientTries is how many times a node whose join list answers tries before
+// it calls it a problem that none of them is in a cluster: about 3 s.
+const patientTries = 7
+
+// describe says in words why the node is not in a cluster yet, "" while
+// that is nothing to worry about.
+func (n *Node) describe(all []greeting, tries int) string {
 	if len(all) == 0 {
-		return "in no cluster yet: the join list names only this node"
+		return fmt.Sprintf("in no cluster yet: the join list names only this node itself (%s); stop it and start it with --join HOST:PORT of another node, or without --join to found a cluster of its own",
+			strings.Join(n.cfg.Join, ", "))
 	}
 	var silent []string
 	for _, g := range all {
 		if g.err != nil {
 			silent = append(silent, g.address)
 		}
+	}
+	if len(silent) == 0 && tries < patientTries {
+		return ""
 	}
 	text := "in no cluster yet, trying again"
 	if len(silent) > 0 {

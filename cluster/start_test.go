@@ -123,6 +123,43 @@ func TestUnreachableJoinAddress(t *testing.T) {
 	})
 }
 
+func TestJoinListNamesOnlyItself(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := clustertest.Empty(t)
+		n := c.Plan()
+		n.Config.Join = []string{n.Address}
+		n.Start()
+		c.Wait("the problem named", func() error {
+			all := strings.Join(n.Status(t.Context()).Problems, "\n")
+			if strings.Contains(all, "names only this node") && strings.Contains(all, "without --join") {
+				return nil
+			}
+			return errors.New(all)
+		})
+	})
+}
+
+// TestFoundingTogetherRaisesNoAlarm: nodes that wait for each other, or for a
+// cluster that is just being founded, tell of no problem at once.
+func TestFoundingTogetherRaisesNoAlarm(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := clustertest.Empty(t)
+		a, b := c.Plan(), c.Plan()
+		a.Config.Join, b.Config.Join = []string{b.Address}, []string{a.Address}
+		b.Start()
+		a.Start()
+		problems := func() string { return strings.Join(a.Status(t.Context()).Problems, "; ") }
+		time.Sleep(time.Second) // of virtual time
+		if got := problems(); strings.Contains(got, "none is in a cluster") {
+			t.Errorf("after a second: %s", got)
+		}
+		time.Sleep(10 * time.Second)
+		if got := problems(); !strings.Contains(got, "none is in a cluster") {
+			t.Errorf("after 11 s: got %q", got)
+		}
+	})
+}
+
 func TestAllRestartElsewhere(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := clustertest.New(t, 3)
@@ -238,6 +275,13 @@ func TestTwoClustersRefuseEachOther(t *testing.T) {
 		if !errors.Is(err, &cluster.Refused{Code: cluster.CodeOtherCluster}) || !strings.Contains(err.Error(), ids[0]) || !strings.Contains(err.Error(), ids[1]) {
 			t.Errorf("join: %v, want a refusal with both ids", err)
 		}
+		if strings.Contains(err.Error(), "floe leave") || !strings.Contains(err.Error(), "floe graph") || !strings.Contains(err.Error(), "--join "+c.Nodes[0].Address) {
+			t.Errorf("join: %v; the last node of a cluster can't leave it", err)
+		}
+		var u *cluster.Unreachable
+		if err := other.Join(t.Context(), c.Network.NewAddress()); !errors.As(err, &u) {
+			t.Errorf("join through nobody: %v, want unreachable", err)
+		}
 		other.Stop()
 		other.Config.Join = []string{c.Nodes[0].Address}
 		other.Start()
@@ -297,7 +341,7 @@ func TestIdentityErrors(t *testing.T) {
 		t.Log("locked")
 		locked := c.Plan(func(cfg *cluster.Config) { cfg.ID, cfg.DataDir = "", n.Config.DataDir })
 		var l *logstore.LockedError
-		if err := locked.TryStart(); !errors.As(err, &l) {
+		if err := locked.TryStart(); !errors.As(err, &l) || l.Node != n.Name || !strings.Contains(err.Error(), "--data") {
 			t.Errorf("locked: %v", err)
 		}
 
@@ -312,8 +356,22 @@ func TestIdentityErrors(t *testing.T) {
 		t.Log("emptied, name kept")
 		emptied := c.Plan(func(cfg *cluster.Config) { cfg.ID = n.Name })
 		emptied.Start()
-		if err := emptied.Err(); !errors.As(err, &d) || !strings.Contains(err.Error(), "--force") {
+		if err := emptied.Err(); !errors.As(err, &d) || strings.Count(err.Error(), "--force") != 1 {
 			t.Errorf("emptied: %v", err)
+		}
+
+		t.Log("log damaged")
+		path := filepath.Join(n.Config.DataDir, "raft.db")
+		whole, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, make([]byte, len(whole)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var x *cluster.DamagedData
+		if err := n.TryStart(); !errors.As(err, &x) || x.Node != n.Name || !strings.Contains(err.Error(), n.Config.DataDir) || !strings.Contains(err.Error(), "floe remove n2 --force") {
+			t.Errorf("log damaged: %v", err)
 		}
 
 		t.Log("log gone")

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"floe/fsm"
 )
 
 // transferTimeout bounds a change of the leader that somebody asked for.
@@ -30,6 +32,7 @@ func (n *Node) Transfer(ctx context.Context, id string) error {
 		changed := n.leaders.changed.next()
 		now := n.LeaderID()
 		if now != "" && now != old && (id == "" || now == id) {
+			n.awaitAgreement(ctx)
 			return nil
 		}
 		if !waitFor(ctx, changed, transferTimeout) {
@@ -157,7 +160,8 @@ func (h *half) handOver() {
 }
 
 // Drain prepares for this node's stop: leadership goes elsewhere and others
-// see it as draining. It stays a member. undo takes it back.
+// see it as draining. It stays a member. undo takes it back. Where it led,
+// another leader stands when it returns.
 func (n *Node) Drain(ctx context.Context, undo bool) error {
 	n.draining.Store(!undo)
 	n.poke.fire()
@@ -167,7 +171,41 @@ func (n *Node) Drain(ctx context.Context, undo bool) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, transferTimeout)
 	defer cancel()
-	return h.transferAny(ctx)
+	if err := h.transferAny(ctx); err != nil {
+		return err
+	}
+	n.awaitAgreement(ctx)
+	return nil
+}
+
+// agreementTime bounds the wait for all nodes to know a new leader.
+const agreementTime = 2 * time.Second
+
+// awaitAgreement waits, for a while, until every node that answers names one
+// and the same leader: whoever looks then finds one.
+func (n *Node) awaitAgreement(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, agreementTime)
+	defer cancel()
+	for !n.agreed(ctx) && pause(ctx, retryPause) {
+	}
+}
+
+func (n *Node) agreed(ctx context.Context) bool {
+	leader := n.LeaderID()
+	for _, info := range n.askAround(ctx, serverNames(n.View())) {
+		if info.Leader != leader {
+			return false
+		}
+	}
+	return leader != ""
+}
+
+func serverNames(v *fsm.View) []string {
+	ids := make([]string, 0, len(v.Servers))
+	for _, s := range v.Servers {
+		ids = append(ids, s.ID)
+	}
+	return ids
 }
 
 // Draining tells whether Drain was called.

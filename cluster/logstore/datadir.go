@@ -17,6 +17,8 @@ const lockFile = "lock"
 
 // LockedError says that another process uses a data directory.
 type LockedError struct {
+	// Node is the id of the node it belongs to, "" when it can't be told.
+	Node string
 	// Dir is the data directory.
 	Dir string
 	// PID is the process that holds it, 0 when it can't be told.
@@ -24,10 +26,14 @@ type LockedError struct {
 }
 
 func (e *LockedError) Error() string {
-	if e.PID == 0 {
-		return fmt.Sprintf("data directory %s is in use by another process", e.Dir)
+	node, holder := "", "another process"
+	if e.Node != "" {
+		node = fmt.Sprintf("node %q: ", e.Node)
 	}
-	return fmt.Sprintf("data directory %s is in use by process %d", e.Dir, e.PID)
+	if e.PID != 0 {
+		holder = fmt.Sprintf("process %d", e.PID)
+	}
+	return fmt.Sprintf("%sdata directory %s is in use by %s; stop that one, or give this node a directory of its own with --data", node, e.Dir, holder)
 }
 
 // DirLock holds a data directory for this process.
@@ -44,7 +50,8 @@ func Lock(dir string) (*DirLock, error) {
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		pid := readPID(f)
 		f.Close()
-		return nil, &LockedError{Dir: dir, PID: pid}
+		id, _ := ReadIdentity(dir) // "" where it can't be told
+		return nil, &LockedError{Node: id.NodeID, Dir: dir, PID: pid}
 	}
 	if err == nil {
 		err = writePID(f)
