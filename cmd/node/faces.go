@@ -9,6 +9,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"floe/cluster"
+	"floe/fsm"
 	"floe/transport/http"
 	"floe/transport/http/api"
 	"floe/transport/native"
@@ -25,10 +27,16 @@ func (f nodesFace) Members(ctx context.Context) []api.Member {
 	view := f.cluster.View()
 	out := []api.Member{}
 	for _, m := range f.cluster.Members(ctx) {
-		recorded, _ := view.Member(m.ID)
-		out = append(out, api.Member{ID: m.ID, Address: m.Address, Role: m.Role, Voter: m.Voter, Version: m.Version, Addresses: recorded.Addresses})
+		out = append(out, memberValue(view, m))
 	}
 	return out
+}
+
+func memberValue(v *fsm.View, m cluster.MemberInfo) api.Member {
+	recorded, _ := v.Member(m.ID)
+	return api.Member{
+		ID: m.ID, Address: m.Address, Role: m.Role, Voter: m.Voter, Version: m.Version, Draining: m.Draining, Addresses: recorded.Addresses,
+	}
 }
 
 // Status looks at this node and the others.
@@ -42,8 +50,7 @@ func (f nodesFace) Status(ctx context.Context) api.Status {
 		UptimeSeconds: time.Since(f.started).Seconds(),
 	}
 	for _, m := range st.Members {
-		recorded, _ := view.Member(m.ID)
-		out.Members = append(out.Members, api.Member{ID: m.ID, Address: m.Address, Role: m.Role, Voter: m.Voter, Version: m.Version, Addresses: recorded.Addresses})
+		out.Members = append(out.Members, memberValue(view, m))
 		if m.ID == st.Node {
 			out.Role = m.Role
 		}
@@ -70,15 +77,19 @@ func (f nodesFace) ContactAge() time.Duration {
 
 // Join enters another cluster through the first address that takes it.
 func (f nodesFace) Join(ctx context.Context, addresses []string) error {
-	var failed []error
+	var failed error
 	for _, a := range addresses {
 		err := f.cluster.Join(ctx, a)
-		if err == nil {
+		switch {
+		case err == nil:
 			return nil
+		case failed == nil:
+			failed = err
+		default:
+			failed = fmt.Errorf("%w; %w", failed, err)
 		}
-		failed = append(failed, err)
 	}
-	return errors.Join(failed...)
+	return failed
 }
 
 // Leave leaves the cluster and ends the process.

@@ -180,9 +180,18 @@ func mayIn(from net.Addr, ranges []netip.Prefix) bool {
 	return ip.IsLoopback() || slices.ContainsFunc(ranges, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
+// network keeps a listener of an IPv4 address to IPv4: asked for 0.0.0.0,
+// package net would listen on [::] as well.
+func network(kind, at string) string {
+	if ap, err := netip.ParseAddrPort(at); err == nil && ap.Addr().Is4() {
+		return kind + "4"
+	}
+	return kind
+}
+
 // listen opens a listener for a flag.
 func listen(flag, at string) (net.Listener, error) {
-	l, err := net.Listen("tcp", at)
+	l, err := net.Listen(network("tcp", at), at)
 	if err != nil {
 		return nil, fmt.Errorf("--%s %s: %w; another program, or another floe, may have that address", flag, at, err)
 	}
@@ -196,7 +205,7 @@ func listenBoth(flag, at string) (net.Listener, net.PacketConn, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		p, err := net.ListenPacket("udp", l.Addr().String())
+		p, err := net.ListenPacket(network("udp", at), l.Addr().String())
 		if err == nil {
 			return l, p, nil
 		}

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
@@ -133,5 +134,50 @@ func TestSizes(t *testing.T) {
 		if got, err := parseSize(bad); err == nil {
 			t.Errorf("%q: got %d", bad, got)
 		}
+	}
+}
+
+// What is said is what is listened on: 0.0.0.0 is no [::].
+func TestListensOnWhatWasSaid(t *testing.T) {
+	for at, want := range map[string]string{"0.0.0.0:0": "0.0.0.0", "127.0.0.1:0": "127.0.0.1", "[::]:0": "::"} {
+		l, p, err := listenBoth("ice", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range []net.Addr{l.Addr(), p.LocalAddr()} {
+			if got, _, _ := net.SplitHostPort(a.String()); got != want {
+				t.Errorf("%s: got %s", at, a)
+			}
+		}
+		l.Close()
+		p.Close()
+	}
+}
+
+func TestPortsOfANode(t *testing.T) {
+	for _, tt := range []struct{ address, http, peer, want string }{
+		{"127.0.0.1:7480", "127.0.0.1:7480", "127.0.0.1:7400", "127.0.0.1:7480 127.0.0.1:7400"},
+		{"host:7480", "0.0.0.0:7480", "0.0.0.0:7400", "host:7480 host:7400"},
+		{"host:7480", "10.0.0.1:7480", "127.0.0.1:7400", "host:7480"}, // another interface, another machine's for us
+		{"host:7480", "", "", "host:7480"},
+	} {
+		got := strings.Join(portsOf(tt.address, map[string]string{"http": tt.http, "peer": tt.peer}), " ")
+		if got != tt.want {
+			t.Errorf("%+v: got %s", tt, got)
+		}
+	}
+}
+
+func TestAwaitClosed(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if awaitClosed(t.Context(), []string{l.Addr().String()}, 100*time.Millisecond) {
+		t.Error("closed, and it listens")
+	}
+	time.AfterFunc(100*time.Millisecond, func() { l.Close() })
+	if !awaitClosed(t.Context(), []string{l.Addr().String()}, 10*time.Second) {
+		t.Error("not closed within 10 s")
 	}
 }

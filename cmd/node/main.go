@@ -33,7 +33,7 @@ type stdio struct {
 // run runs one command line and returns its exit code.
 func run(ctx context.Context, args []string, std stdio) int {
 	root := newRoot(std)
-	root.SetArgs(settleNumbers(root, args))
+	root.SetArgs(settleNumbers(root, settleInsecure(args)))
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return api.ExitDone

@@ -227,7 +227,7 @@ func (n *node) run(ctx context.Context) (left int, err error) {
 	case <-n.leave:
 		n.log.Info("stopping, as the node left its cluster")
 	case err = <-failed:
-		n.log.Error("stopping", "error", err)
+		n.log.Error("stopping, as a part of the node failed") // how is said at the end, once
 	}
 
 	// The reverse of the start: nothing new comes in, what is queued goes

@@ -3,8 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
+	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -29,7 +32,11 @@ in which nobody changed anything.`,
 			example: "floe join 10.0.0.1:7400",
 			run:     runJoin},
 		{name: "leave", args: "", min: 0, max: 0, prints: true,
-			short:   "have the node at --addr leave its cluster; its data stays",
+			short: "have the node at --addr leave its cluster; its data stays",
+			long: `Have the node at --addr leave its cluster. It hands leadership over, leaves,
+delivers what is queued and ends; the command waits for that. Its data stays:
+started again it idles until floe join takes it to a cluster. The last node of
+a cluster can't leave.`,
 			example: "floe leave --addr 10.0.0.3:7480",
 			run:     runLeave},
 		{name: "remove", args: "ID", min: 1, max: 1, prints: true,
@@ -65,7 +72,7 @@ func (s *session) sayStatus(st api.Status) {
 		leader = "none"
 	}
 	s.say("cluster   %s", st.ClusterID)
-	s.say("node      %s (%s)", st.Node, st.Role)
+	s.say("node      %s (%s)", st.Node, roleText(st.Role, draining(st)))
 	s.say("leader    %s in term %d", leader, st.Term)
 	s.say("applied   %d, digest %s", st.AppliedIndex, st.Digest)
 	s.say("topics    %d", st.Topics)
@@ -98,9 +105,30 @@ func (s *session) sayMembers(all []api.Member) {
 	w := tabwriter.NewWriter(s.out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tADDRESS\tROLE\tVOTER\tVERSION")
 	for _, m := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%t\t%s\n", m.ID, m.Address, m.Role, m.Voter, m.Version)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%t\t%s\n", m.ID, m.Address, roleText(m.Role, m.Draining), m.Voter, m.Version)
 	}
 	_ = w.Flush() // stdout is gone if this fails
+}
+
+func roleText(role string, draining bool) string {
+	if draining {
+		return role + ", draining"
+	}
+	return role
+}
+
+// draining tells whether the node that answers is.
+func draining(st api.Status) bool {
+	return slices.ContainsFunc(st.Members, func(m api.Member) bool { return m.ID == st.Node && m.Draining })
+}
+
+// oneNode refuses to have whichever of several nodes answers first do what
+// is meant for one.
+func (s *session) oneNode(name string) error {
+	if n := len(s.config.Addresses); n > 1 {
+		return usagef("`%s' is about one node, and --addr (or FLOE_ADDR) names %d: name that one alone", name, n)
+	}
+	return nil
 }
 
 func runJoin(ctx context.Context, s *session, c *call) error {
@@ -108,13 +136,70 @@ func runJoin(ctx context.Context, s *session, c *call) error {
 	if err := addresses.Set(c.args[0]); err != nil {
 		return usagef("`join': %v", err)
 	}
+	if err := s.oneNode("join"); err != nil {
+		return err
+	}
 	done, err := s.client.Join(ctx, strings.Split(addresses.text, ","))
 	return s.done(done, err)
 }
 
 func runLeave(ctx context.Context, s *session, _ *call) error {
+	if err := s.oneNode("leave"); err != nil {
+		return err
+	}
+	st, err := s.client.Status(ctx)
+	if err != nil {
+		return err
+	}
 	done, err := s.client.Leave(ctx)
+	if err == nil && !awaitClosed(ctx, portsOf(s.config.Addresses[0], st.Listeners), endTime) {
+		fmt.Fprintf(s.err, "the node left, but its process has not ended within %s\n", endTime)
+	}
 	return s.done(done, err)
+}
+
+// endTime bounds the wait for the process of a node that left. It delivers
+// what is queued first.
+const endTime = 10 * time.Second
+
+// portsOf returns where the listeners for HTTP and for other nodes, which is
+// the last to close, are reached by who reaches HTTP at the address.
+func portsOf(address string, listeners map[string]string) []string {
+	at := []string{address}
+	host, _, err := net.SplitHostPort(address)
+	bound, _, _ := net.SplitHostPort(firstOf(listeners["http"]))
+	peerHost, port, peerErr := net.SplitHostPort(listeners["peer"])
+	if err != nil || peerErr != nil {
+		return at
+	}
+	if ip := net.ParseIP(peerHost); peerHost == bound || ip != nil && ip.IsUnspecified() {
+		at = append(at, net.JoinHostPort(host, port))
+	}
+	return at
+}
+
+// awaitClosed waits until nobody listens at the addresses any more, and tells
+// whether it saw that within the time.
+func awaitClosed(ctx context.Context, addresses []string, limit time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var dialer net.Dialer
+	for len(addresses) > 0 {
+		c, err := dialer.DialContext(ctx, "tcp", addresses[0])
+		if ctx.Err() != nil {
+			return false
+		}
+		if err != nil {
+			addresses = addresses[1:]
+			continue
+		}
+		_ = c.Close() // only knocked
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+		}
+	}
+	return true
 }
 
 func runRemove(ctx context.Context, s *session, c *call) error {
@@ -138,6 +223,9 @@ func runTransfer(ctx context.Context, s *session, c *call) error {
 }
 
 func runDrain(ctx context.Context, s *session, c *call) error {
+	if err := s.oneNode("drain"); err != nil {
+		return err
+	}
 	done, err := s.client.Drain(ctx, c.bool("undo"))
 	return s.done(done, err)
 }

@@ -59,6 +59,9 @@ Commands:{{range .Commands}}{{if .IsAvailableCommand}}
 {{end}}{{if .HasAvailableLocalFlags}}
 Flags:
 {{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}
+{{end}}{{if .HasAvailableInheritedFlags}}
+Flags of all commands:
+{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}
 {{end}}{{if .HasExample}}
 Example:
 {{.Example}}
@@ -145,6 +148,25 @@ func splitArgs(cmd *cobra.Command, args []string) (flags, names []string, moved 
 	return flags, names, moved
 }
 
+// settleInsecure lets the names after --insecure follow it with a blank: as
+// the flag may stand bare, pflag would take them for arguments.
+func settleInsecure(args []string) []string {
+	out := make([]string, 0, len(args))
+	for i := 0; i < len(args); i++ {
+		if args[i] == "--" {
+			return append(out, args[i:]...)
+		}
+		names := newNames("", "peer", "http")
+		if args[i] == "--insecure" && i+1 < len(args) && names.Set(args[i+1]) == nil {
+			out = append(out, "--insecure="+args[i+1])
+			i++
+			continue
+		}
+		out = append(out, args[i])
+	}
+	return out
+}
+
 func isNegative(a string) bool {
 	return len(a) > 1 && a[0] == '-' && strings.Trim(a[1:], "0123456789") == ""
 }
@@ -181,6 +203,9 @@ func (c *command) help() string {
 }
 
 func (c *command) checkArgs(args []string) error {
+	if c.max == 0 && len(args) > 0 {
+		return usagef("`%s' takes no arguments, and here is %q", c.name, args[0])
+	}
 	if len(args) < c.min || c.max >= 0 && len(args) > c.max {
 		return usagef("`%s' takes %s, not %d arguments", c.name, fmt.Sprintf("`%s'", c.args), len(args))
 	}

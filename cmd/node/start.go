@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -57,7 +58,7 @@ func startSettings() []setting {
 		{name: "http", value: newListener("7480"), help: "listener for the API, /metrics, /healthz and /readyz"},
 		{name: "ice-published", value: newText(""), help: "`HOST[:PORT]` or Ice endpoints that Ice clients are told"},
 		{name: "allow-from", value: newPrefixes(""), help: "`CIDR[,...]` that may use plain Ice beyond this machine"},
-		{name: "insecure", value: newNames("", "peer", "http"), bare: "peer,http", help: "let `peer,http` listen beyond this machine without certificates"},
+		{name: "insecure", value: newNames("", "peer", "http"), bare: "peer,http", help: "which of `peer,http` may listen beyond this machine without certificates; bare: both"},
 		{name: "non-voter", value: newBool(), bare: "true", help: "follow and forward, without a vote (first start)"},
 		{name: "join", value: newAddresses(""), help: "`HOST:PORT[,...]` peer addresses of nodes of the cluster"},
 		{name: "bootstrap-expect", value: newNumber(0, 0, 99), help: "with --join: how many fresh nodes found a cluster together (first start)"},
@@ -131,6 +132,7 @@ func runStart(ctx context.Context, s *session, c *call) error {
 		return err
 	}
 	o.stdio = s.stdio
+	paceCollector(os.Getenv)
 	n, err := build(o)
 	if err != nil {
 		return err
@@ -154,8 +156,8 @@ func (s *session) sayStarted(n *node) {
 			s.say("listening for %-8s %s", name, at)
 		}
 	}
-	if at := firstOf(n.listening["http"]); at != "" {
-		s.say("floe status --addr %s says how it is", at)
+	if told := n.sockets.published["http"]; len(told) > 0 {
+		s.say("floe status --addr %s says how it is", told[0])
 	}
 	s.say("stop with Ctrl-C or SIGTERM")
 }

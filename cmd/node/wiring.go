@@ -67,6 +67,7 @@ func (n *node) makeIce() error {
 		Node: n.cluster.ID(), Group: n.cluster, Hub: hubFace{n.hub}, Endpoints: n.sockets.published["ice"],
 		Caller: n.sender, Dedupe: client.NewDedupe(0), Adapter: adapter,
 		Leader: func() (string, uint64) { return n.cluster.LeaderID(), n.cluster.Term() },
+		Live:   n.cluster.Alive,
 		Server: server.Config{MessageSizeMax: o.size("message-size-max")},
 		Log:    n.log.Named("ice"),
 	})

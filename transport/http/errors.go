@@ -71,6 +71,7 @@ func kindOf(err error) api.Kind {
 	var refused *cluster.Refused
 	var other *cluster.OtherCluster
 	var quorum *cluster.NoQuorum
+	var nobody *cluster.Unreachable
 	var unknown *cluster.Unknown
 	switch {
 	case errors.As(err, &unknown): // before all that it may have been caused by
@@ -81,7 +82,7 @@ func kindOf(err error) api.Kind {
 		return api.OtherCluster
 	case errors.As(err, &refused):
 		return cmp.Or(codes[refused.Code], api.Membership)
-	case errors.Is(err, federation.ErrUnreachable):
+	case errors.As(err, &nobody), errors.Is(err, federation.ErrUnreachable):
 		return api.Unreachable
 	case errors.Is(err, federation.ErrNoTopic):
 		return api.NoSuchTopic

@@ -19,7 +19,7 @@ func (s *Server) graph(ctx context.Context, r *http.Request) (any, error) {
 }
 
 func graphValue(v *fsm.View) api.Graph {
-	return api.Graph{Topics: topicValues(v.Graph), Links: linkValues(v)}
+	return api.Graph{Topics: topicValues(v.Graph), Links: linkValues(v, nil)}
 }
 
 func quote(s string) string { return strconv.Quote(s) }

@@ -80,7 +80,7 @@ func TestCalls(t *testing.T) {
 		{"DELETE", "/v1/subscribers?topic=zz&identity=x", nil, 404, "no_such_topic"},
 		{"DELETE", "/v1/topics?name=A", nil, 200, `{"removed":1}`},
 
-		{"GET", "/v1/members", nil, 200, `[{"id":"n1","address":"127.0.0.1:7400","role":"leader","voter":true,"version":""}]`},
+		{"GET", "/v1/members", nil, 200, `[{"id":"n1","address":"127.0.0.1:7400","role":"leader","voter":true,"version":"","draining":false}]`},
 		{"POST", "/v1/join", api.Join{}, 400, "bad_request"},
 		{"POST", "/v1/join", api.Join{Addresses: []string{"h:1"}}, 200, `{"message":"joined"}`},
 		{"POST", "/v1/leave", nil, 200, `{"message":"left"}`},
@@ -232,6 +232,7 @@ func TestErrorKinds(t *testing.T) {
 		{fmt.Errorf("join: %w", &cluster.Refused{Code: cluster.CodeQuorum, Text: "no"}), api.QuorumAtRisk, 409, 1},
 		{&cluster.Refused{Code: "new_code", Text: "no"}, api.Membership, 409, 1},
 		{&cluster.OtherCluster{}, api.OtherCluster, 409, 1},
+		{&cluster.Unreachable{Address: "h:1", Cause: errors.New("refused")}, api.Unreachable, 502, 4},
 		{&fsm.Refusal{Kind: fsm.ErrForgotten}, api.UnknownOutcome, 504, 3},
 		{context.DeadlineExceeded, api.Timeout, 503, 4},
 		{errors.New("something"), api.Internal, 500, 1},

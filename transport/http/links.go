@@ -12,7 +12,8 @@ import (
 )
 
 // listLinks answers with the links sorted by source, in the order they were
-// made; of one topic only where it is asked for.
+// made, of one topic only where it is asked for, and with this node's figures
+// of those that leave the graph.
 func (s *Server) listLinks(ctx context.Context, r *http.Request) (any, error) {
 	v, err := s.view(ctx, r)
 	if err != nil {
@@ -23,9 +24,9 @@ func (s *Server) listLinks(ctx context.Context, r *http.Request) (any, error) {
 		if t == nil {
 			return nil, noTopic(q.Get("topic"))
 		}
-		return topicLinks([]api.Link{}, v, t), nil
+		return topicLinks([]api.Link{}, v, t, s.figures()), nil
 	}
-	return linkValues(v), nil
+	return linkValues(v, s.figures()), nil
 }
 
 func (s *Server) link(ctx context.Context, r *http.Request) (any, error) {
@@ -124,18 +125,22 @@ func linkTarget(v *fsm.View, from, to string) (topics.Identity, bool) {
 	return none, false
 }
 
-func linkValues(v *fsm.View) []api.Link {
+func linkValues(v *fsm.View, figures receiverFigures) []api.Link {
 	out := []api.Link{}
 	for t := range v.Graph.All() {
-		out = topicLinks(out, v, t)
+		out = topicLinks(out, v, t, figures)
 	}
 	return out
 }
 
-func topicLinks(out []api.Link, v *fsm.View, t *topics.Topic) []api.Link {
+func topicLinks(out []api.Link, v *fsm.View, t *topics.Topic, figures receiverFigures) []api.Link {
 	for _, l := range t.Links {
 		to, remote := LinkName(v, l)
-		out = append(out, api.Link{From: t.Name, To: to, Cost: l.Cost, Remote: remote})
+		link := api.Link{From: t.Name, To: to, Cost: l.Cost, Remote: remote}
+		if l.Remote != nil {
+			link.Figures = figures.receiver(t, l.Serial)
+		}
+		out = append(out, link)
 	}
 	return out
 }

@@ -86,3 +86,23 @@ func TestSubscriberFigures(t *testing.T) {
 		t.Errorf("got %d:\n%s", status, d)
 	}
 }
+
+// A link that leaves the cluster tells in lists how it is; others have
+// nothing to tell.
+func TestLinkFigures(t *testing.T) {
+	stats := delivery.Stats{Topics: []delivery.TopicStats{{
+		ID: 1, Name: "A", Receivers: []delivery.ReceiverStats{{Serial: 4, Link: true, State: "retrying", LastError: "refused"}},
+	}}}
+	w := newWorld(t, func(c *floehttp.Config) { c.Figures = counted(stats) })
+	w.group.must(fsm.CreateTopic{Name: "A"}, fsm.CreateTopic{Name: "B"}, fsm.Link{From: "A", To: "B"},
+		fsm.Link{From: "A", Remote: &topics.Remote{Identity: topics.Identity{Name: "topic.T", Category: "Storm"}}})
+	for _, path := range []string{"/v1/links", "/v1/links?topic=A"} {
+		_, body, _ := w.do(t, "GET", path, nil)
+		if strings.Count(body, `"state"`) != 1 || !strings.Contains(body, `"state":"retrying"`) || !strings.Contains(body, `"last_error":"refused"`) {
+			t.Errorf("%s: %s", path, body)
+		}
+	}
+	if _, body, _ := w.do(t, "GET", "/v1/graph", nil); strings.Contains(body, `"state"`) {
+		t.Errorf("graph: %s", body)
+	}
+}

@@ -9,6 +9,8 @@ type Member struct {
 	Role    string `json:"role"`
 	Voter   bool   `json:"voter"`
 	Version string `json:"version"`
+	// Draining tells that the node was told to let go of its work.
+	Draining bool `json:"draining"`
 	// Addresses maps the other listeners to their addresses.
 	Addresses map[string][]string `json:"addresses,omitempty"`
 }

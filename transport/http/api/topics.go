@@ -21,6 +21,10 @@ type Link struct {
 	// Remote says where a target outside this cluster lives: "floe NAME" or
 	// "icestorm"; empty for a topic of this cluster.
 	Remote string `json:"remote,omitempty"`
+	// Figures are those of the node that answers, of a link that leaves this
+	// cluster: its state says whether the target can be reached. Only lists
+	// of links have them.
+	*Figures
 }
 
 // NewLink asks for a link.
