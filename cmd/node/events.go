@@ -23,7 +23,7 @@ func eventCommands() []*command {
 		{name: "pub", args: "TOPIC [DATA|-]", min: 1, max: 2, topic: firstArg,
 			short: "publish an event",
 			long: `Publish an event. DATA (or, for -, what stdin holds) reaches Ice subscribers as
-one sequence<byte>; with --ice-string, as one string.`,
+one sequence<byte>; with --ice-string, as one string. Without DATA it is empty.`,
 			flags: func(f *pflag.FlagSet) {
 				f.Var(newNumber(0, math.MinInt32, math.MaxInt32), "cost", "the event's cost; links with a lower cost do not carry it")
 				f.Var(&list{kind: "pair"}, "context", "`KEY=VALUE` of the event's context; may be repeated")

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -24,14 +26,14 @@ func nodeCommands() []*command {
 			short:   "list the nodes of the cluster, also without a leader",
 			example: "floe members --addr 127.0.0.2:7480,127.0.0.3:7480",
 			run:     runMembers},
-		{name: "join", args: "HOST:PORT", min: 1, max: 1, prints: true,
+		{name: "join", args: "HOST:PORT", min: 1, max: 1, prints: true, one: true,
 			short: "have the node at --addr enter a cluster",
 			long: `Have the node at --addr enter the cluster of the node whose peer address is
 HOST:PORT. It is for a node that left or was removed, or for a one-node cluster
 in which nobody changed anything.`,
 			example: "floe join 10.0.0.1:7400",
 			run:     runJoin},
-		{name: "leave", args: "", min: 0, max: 0, prints: true,
+		{name: "leave", args: "", min: 0, max: 0, prints: true, one: true,
 			short: "have the node at --addr leave its cluster; its data stays",
 			long: `Have the node at --addr leave its cluster. It hands leadership over, leaves,
 delivers what is queued and ends; the command waits for that. Its data stays:
@@ -40,18 +42,22 @@ a cluster can't leave.`,
 			example: "floe leave --addr 10.0.0.3:7480",
 			run:     runLeave},
 		{name: "remove", args: "ID", min: 1, max: 1, prints: true,
-			short:   "remove a node from the cluster",
-			flags:   func(f *pflag.FlagSet) { f.Bool("force", false, "even where that costs quorum") },
+			short: "remove a node from the cluster",
+			long: `Remove a node from the cluster, whether it runs or not. One that runs goes on and
+idles until floe join takes it to a cluster. Where too few voters would be left
+alive this is refused, unless forced.`,
+			flags:   func(f *pflag.FlagSet) { f.Bool("force", false, "even where too few voters are left alive") },
 			example: "floe remove n3",
 			run:     runRemove},
 		{name: "transfer", args: "[ID]", min: 0, max: 1, prints: true,
 			short:   "hand leadership over, to a node if one is named",
 			example: "floe transfer n2",
 			run:     runTransfer},
-		{name: "drain", args: "", min: 0, max: 0, prints: true,
+		{name: "drain", args: "", min: 0, max: 0, prints: true, one: true,
 			short: "have the node at --addr let go of its work; it stays a member",
-			long: `Have the node at --addr hand over leadership, close its connections gracefully
-and wait until its queues are empty. It stays a member.`,
+			long: `Have the node at --addr hand over leadership, close its Ice connections
+gracefully and wait until its queues are empty. It stays a member, and takes no
+new Ice connections until --undo; members and status show it as draining.`,
 			flags:   func(f *pflag.FlagSet) { f.Bool("undo", false, "take part again") },
 			example: "floe drain\nfloe drain --undo",
 			run:     runDrain},
@@ -122,31 +128,16 @@ func draining(st api.Status) bool {
 	return slices.ContainsFunc(st.Members, func(m api.Member) bool { return m.ID == st.Node && m.Draining })
 }
 
-// oneNode refuses to have whichever of several nodes answers first do what
-// is meant for one.
-func (s *session) oneNode(name string) error {
-	if n := len(s.config.Addresses); n > 1 {
-		return usagef("`%s' is about one node, and --addr (or FLOE_ADDR) names %d: name that one alone", name, n)
-	}
-	return nil
-}
-
 func runJoin(ctx context.Context, s *session, c *call) error {
 	addresses := newAddresses("")
 	if err := addresses.Set(c.args[0]); err != nil {
 		return usagef("`join': %v", err)
-	}
-	if err := s.oneNode("join"); err != nil {
-		return err
 	}
 	done, err := s.client.Join(ctx, strings.Split(addresses.text, ","))
 	return s.done(done, err)
 }
 
 func runLeave(ctx context.Context, s *session, _ *call) error {
-	if err := s.oneNode("leave"); err != nil {
-		return err
-	}
 	st, err := s.client.Status(ctx)
 	if err != nil {
 		return err
@@ -186,8 +177,8 @@ func awaitClosed(ctx context.Context, addresses []string, limit time.Duration) b
 	var dialer net.Dialer
 	for len(addresses) > 0 {
 		c, err := dialer.DialContext(ctx, "tcp", addresses[0])
-		if ctx.Err() != nil {
-			return false
+		if ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded) {
+			return false // the dialler may notice the limit first
 		}
 		if err != nil {
 			addresses = addresses[1:]
@@ -223,9 +214,6 @@ func runTransfer(ctx context.Context, s *session, c *call) error {
 }
 
 func runDrain(ctx context.Context, s *session, c *call) error {
-	if err := s.oneNode("drain"); err != nil {
-		return err
-	}
 	done, err := s.client.Drain(ctx, c.bool("undo"))
 	return s.done(done, err)
 }

@@ -13,13 +13,13 @@ import (
 const rootHelp = `floe is a replicated home for IceStorm topics: topics, links with costs and
 subscriptions, kept by a group of nodes and used by unmodified Ice programs.
 
-Start a node with floe start; every other command talks to a running one.
+Start a node with floe start; the other commands talk to a running one.
 Each flag may also be given as FLOE_NAME in the environment (--queue-bytes is
 FLOE_QUEUE_BYTES) or as a key of the TOML file --config names. A flag counts
 more than the environment, and that more than the file.
 
 Exit codes: 0 done, 1 refused or failed, 2 usage, 3 outcome unknown,
-4 no quorum or no node reachable.`
+4 no quorum, node not ready, no node reachable, or no answer in time.`
 
 // newRoot makes the command line of the whole program.
 func newRoot(std stdio) *cobra.Command {
@@ -51,11 +51,11 @@ func newRoot(std stdio) *cobra.Command {
 const helpTemplate = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
 
 {{end}}Usage:
-{{if .Runnable}}  {{.UseLine}}
-{{end}}{{if .HasAvailableSubCommands}}{{if not .Runnable}}  {{.CommandPath}} COMMAND
-{{end}}
+{{if .HasAvailableSubCommands}}  {{.CommandPath}} COMMAND
+
 Commands:{{range .Commands}}{{if .IsAvailableCommand}}
   {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}
+{{else}}  {{.UseLine}}
 {{end}}{{if .HasAvailableLocalFlags}}
 Flags:
 {{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}

@@ -41,8 +41,12 @@ func newSession(std stdio, c *command, flags *pflag.FlagSet) (*session, error) {
 	if err != nil {
 		return nil, usagef("--timeout: %v", err)
 	}
+	addresses := strings.Split(flags.Lookup("addr").Value.String(), ",")
+	if c.one && len(addresses) > 1 { // whichever answers first must not do what is meant for one
+		return nil, usagef("`%s' is about one node, and --addr (or FLOE_ADDR) names %d: name that one alone", c.name, len(addresses))
+	}
 	s.config = client.Config{
-		Addresses: strings.Split(flags.Lookup("addr").Value.String(), ","),
+		Addresses: addresses,
 		Timeout:   timeout,
 		OnStale:   func(c client.Copy) { fmt.Fprintf(std.err, "stale: %s\n", c) },
 	}

@@ -21,8 +21,9 @@ type command struct {
 	// flags adds the flags of its own; nil: none.
 	flags func(*pflag.FlagSet)
 	// prints: it has --json. reads: it has --stale. slow: it may take a
-	// minute. local: it talks to no node. shell: the shell has it, too.
-	prints, reads, slow, local, shell bool
+	// minute. local: it talks to no node. one: it is about the node it asks.
+	// shell: the shell has it, too.
+	prints, reads, slow, local, one, shell bool
 	// topic tells whether argument i of n is a topic, which the shell reads
 	// as icestormadmin does; nil: none is.
 	topic func(i int) bool
@@ -88,7 +89,11 @@ func (c *command) addFlags(flags *pflag.FlagSet, shared bool) {
 		flags.Bool("stale", false, "answer from the node's own copy, with or without quorum; a line on stderr says how old it is")
 	}
 	if shared {
-		flags.Var(newAddresses("127.0.0.1:7480"), "addr", "`HOST:PORT[,...]` of the HTTP listeners of nodes, tried in turn")
+		help := "`HOST:PORT[,...]` of the HTTP listeners of nodes, tried in turn"
+		if c.one {
+			help = "`HOST:PORT` of the node's HTTP listener"
+		}
+		flags.Var(newAddresses("127.0.0.1:7480"), "addr", help)
 		flags.Var(newDuration(timeoutFor(c)), "timeout", "how long to wait for an answer, such as 5s")
 	}
 }
