@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -177,8 +176,8 @@ func awaitClosed(ctx context.Context, addresses []string, limit time.Duration) b
 	var dialer net.Dialer
 	for len(addresses) > 0 {
 		c, err := dialer.DialContext(ctx, "tcp", addresses[0])
-		if ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded) {
-			return false // the dialler may notice the limit first
+		if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) { // the dialler may notice the limit first
+			return false
 		}
 		if err != nil {
 			addresses = addresses[1:]
