@@ -247,6 +247,7 @@ func TestRaftLogIsQuietAboutAStop(t *testing.T) {
 	l := newRaftLog(hclog.New(&hclog.LoggerOptions{Output: &out}))
 	l.Error("failed to accept connection", "error", &net.OpError{Op: "accept", Err: net.ErrClosed})
 	l.Warn("failed to decode incoming command", "error", errors.New("read tcp: use of closed network connection"))
+	l.Warn("skipping application of old log", "index", 0)
 	if out.Len() > 0 {
 		t.Errorf("got %s", out.String())
 	}

@@ -22,6 +22,8 @@ func (n *Node) Leave(ctx context.Context) error {
 	if len(n.View().Servers) == 1 {
 		return refused(CodeLastNode, "node %s is the last of its cluster and can't leave; stop it instead, its data stays", n.id)
 	}
+	n.leaving.Store(true)
+	defer n.leaving.Store(false)
 	if _, err := n.onLeader(ctx, removeRequest{ID: n.id, Leave: true}); err != nil {
 		return err
 	}
@@ -262,7 +264,7 @@ func (h *half) askBelonging(ctx context.Context) {
 		if err != nil {
 			continue
 		}
-		if !reply.Member {
+		if !reply.Member && !n.leaving.Load() {
 			h.removed()
 		}
 		return

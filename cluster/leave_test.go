@@ -40,6 +40,9 @@ func TestLeaveAndRejoin(t *testing.T) {
 			if err := n.Leave(t.Context()); err != nil {
 				t.Fatalf("round %d: %v", round, err)
 			}
+			if got := n.Identity().State; got != logstore.Left {
+				t.Errorf("round %d: %s after leaving", round, got)
+			}
 			c.Wait("idling", func() error {
 				if n.Identity().State != logstore.Left || n.Ready() == nil || n.IsLeader() {
 					return errors.New("not idle")

@@ -18,7 +18,8 @@ const sameLine = 30 * time.Second
 // follower does not answer, several times a second while one is down: floe
 // copes with that, so errors are warnings, and a line that was there already
 // in the last half minute is counted and left out. That a connection of ours
-// was closed under Raft is how a half stops, and no news at all.
+// was closed under Raft is how a half stops, and that a replayed entry was
+// applied already is how it starts: no news at all.
 type raftLog struct {
 	hclog.Logger
 	mu   sync.Mutex
@@ -36,7 +37,7 @@ func newRaftLog(log hclog.Logger) *raftLog {
 
 // Warn logs a line unless it was there lately.
 func (l *raftLog) Warn(message string, args ...any) {
-	if closedHere(args) {
+	if message == "skipping application of old log" || closedHere(args) {
 		l.Logger.Debug(message, args...)
 		return
 	}
