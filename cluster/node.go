@@ -36,7 +36,7 @@ type Node struct {
 	half     atomic.Pointer[half] // nil while no raft half runs
 	draining atomic.Bool
 	leaving  atomic.Bool // Leave is under way, and notes the end itself
-	poke     *broadcast // something about this node changed
+	poke     *broadcast  // something about this node changed
 
 	// identity is what identity.json says. Readers take no lock: writing it
 	// may take as long as the disk likes.
