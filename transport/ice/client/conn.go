@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"floe/transport/delivery"
+	"floe/transport/ice/socket"
 )
 
 // conn is one connection, or one datagram socket.
@@ -23,9 +24,9 @@ type conn struct {
 	// role is held by whoever writes: the connection's own goroutine, which
 	// may wait for the peer, or one that flushes and never waits.
 	role   sync.Mutex
-	direct *direct // nil: only the connection's own goroutine can write
-	carry  *batch  // what a flush could not write wholly, nil: nothing
-	sent   int     // bytes of carry that are written
+	direct *socket.Conn // nil: only the connection's own goroutine can write
+	carry  *batch       // what a flush could not write wholly, nil: nothing
+	sent   int          // bytes of carry that are written
 
 	mu       sync.Mutex
 	state    connState
@@ -64,7 +65,9 @@ func newConn(c *Client, a address, nc net.Conn) *conn {
 	if a.datagram() {
 		conn.limit = min(conn.limit, maxDatagram)
 	}
-	conn.direct = newDirect(nc)
+	if conn.direct = socket.Wrap(nc); conn.direct != nil {
+		conn.nc = conn.direct
+	}
 	now := time.Now().UnixNano()
 	conn.lastRead.Store(now)
 	conn.lastWrite.Store(now)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"floe/transport/ice/proto"
+	"floe/transport/ice/socket"
 )
 
 // run works the connection until it ends.
@@ -84,7 +85,7 @@ func (c *conn) Flush() {
 
 // push writes what the peer takes at once; the rest is carried.
 func (c *conn) push(b *batch) {
-	n, err := c.direct.write(b.slices())
+	n, err := c.direct.Push(b.slices())
 	if err == nil && n < b.size {
 		c.carry, c.sent = b, n
 		return
@@ -148,7 +149,7 @@ func (c *conn) done(b *batch, n int, err error) {
 // takes something within the send timeout.
 func (c *conn) writeAll(v net.Buffers, skip int) (n int, err error) {
 	defer c.nc.SetWriteDeadline(time.Time{})
-	for v = after(v, skip); len(v) > 0; {
+	for v = socket.Skip(v, skip); len(v) > 0; {
 		c.nc.SetWriteDeadline(time.Now().Add(c.client.config.SendTimeout))
 		var wrote int64
 		wrote, err = c.writeOnce(&v)
@@ -158,18 +159,6 @@ func (c *conn) writeAll(v net.Buffers, skip int) (n int, err error) {
 		}
 	}
 	return n, nil
-}
-
-// after returns what follows the first n bytes. It may change v.
-func after(v net.Buffers, n int) net.Buffers {
-	for len(v) > 0 && n >= len(v[0]) {
-		n -= len(v[0])
-		v = v[1:]
-	}
-	if n > 0 {
-		v[0] = v[0][n:]
-	}
-	return v
 }
 
 func (c *conn) writeOnce(v *net.Buffers) (int64, error) {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"floe/transport/ice/proto"
+	"floe/transport/ice/socket"
 )
 
 // conn is one connection. Its goroutine reads; replies come from there and
@@ -128,6 +129,9 @@ func (c *conn) open() error {
 		c.stream = ws
 	}
 	c.stream.SetDeadline(time.Time{})
+	if plain := socket.Wrap(c.stream); plain != nil {
+		c.stream = plain
+	}
 	c.ready.Store(true)
 	if c.listener.server.draining.Load() {
 		c.closing.Store(true)

@@ -1,0 +1,15 @@
+package socket
+
+import "net"
+
+// Skip returns what follows the first n bytes of v. It may change v.
+func Skip(v net.Buffers, n int) net.Buffers {
+	for len(v) > 0 && n >= len(v[0]) {
+		n -= len(v[0])
+		v = v[1:]
+	}
+	if n > 0 {
+		v[0] = v[0][n:]
+	}
+	return v
+}
