@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"fmt"
 	"net"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -72,6 +74,15 @@ func TestReplicaCommandOfTheStockTool(t *testing.T) {
 	if !strings.Contains(out, "replica count: 3\n") || len(coordinators) != 1 || strings.Count(out, "state:      normal\n") != 3 {
 		t.Errorf("replica:\n%s", out)
 	}
+	leader := c.WaitLeader()
+	c.Followers()[0].Kill()
+	floetest.Eventually(t, floetest.Patience, func() error { // one other node in the leader's group, not two
+		out := admin(t, service(leader), "replica")
+		if !regexp.MustCompile(`(?m)^\d: group:      \d$`).MatchString(out) {
+			return fmt.Errorf("a dead node is still in the group:\n%s", out)
+		}
+		return nil
+	})
 }
 
 // A06: separators and comments in scripts. Only # is none.
