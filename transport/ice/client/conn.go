@@ -54,6 +54,12 @@ const (
 	connLost
 )
 
+// unheardLimit is how often what was sent is sent again in vain before the
+// connection is given up: the fifth time is about 6 s after the first. The
+// network would try on at ever longer intervals, and still be silent for a
+// minute after the way is free again.
+const unheardLimit = 5
+
 // maxDatagram is the largest UDP payload.
 const maxDatagram = 65507
 
@@ -232,6 +238,10 @@ func (c *conn) check(now time.Time) {
 	since := func(at *atomic.Int64) time.Duration { return now.Sub(time.Unix(0, at.Load())) }
 	if outstanding && since(&c.lastRead) > config.SendTimeout && now.Sub(due) > config.SendTimeout {
 		c.fail(errTimeout)
+		return
+	}
+	if c.direct != nil && c.direct.Unheard() >= unheardLimit {
+		c.fail(errUnheard)
 		return
 	}
 	if since(&c.lastUse) > config.IdleTimeout && c.quiet() {

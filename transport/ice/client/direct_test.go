@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"floe/transport/delivery"
 	"floe/transport/ice/proto"
@@ -67,4 +68,39 @@ func TestBurstNeedsNoWriter(t *testing.T) {
 	if got := st.receiver(); got.Delivered != 2 || got.Queued != 0 {
 		t.Errorf("after the flush: %+v, want both written", got.Counts)
 	}
+}
+
+// TestSilentNetworkIsNoFailureForAWhile gives a connection up because the
+// peer's host is silent: the subscriber, whose first failure would remove it,
+// is tried again until it can be reached.
+func TestSilentNetworkIsNoFailureForAWhile(t *testing.T) {
+	for _, mode := range []proto.ProxyMode{proto.Oneway, proto.Twoway} {
+		s := newServer(t)
+		st := newStand(t, Config{}, delivery.Config{})
+		st.group.subscribe("s", proxyTo(mode, s.endpoint()))
+		st.publish("first")
+		eventually(t, "it is connected", func() bool { return st.receiver().Delivered == 1 })
+		address := s.address()
+		s.listener.Close()
+		st.client.open()[0].fail(errUnheard)
+		st.publish("second")
+		again := serverAt(t, address)
+		eventually(t, "the second arrives", func() bool { return slices.Contains(again.executed(), "second") })
+		if !st.group.subscribed("s") || st.receiver().Lost() != 0 {
+			t.Errorf("mode %d: removed, or lost %d", mode, st.receiver().Lost())
+		}
+	}
+}
+
+func TestSilenceIsAFailureInTheEnd(t *testing.T) {
+	s := newServer(t)
+	st := newStand(t, Config{SendTimeout: 50 * time.Millisecond}, delivery.Config{})
+	st.group.subscribe("s", proxyTo(proto.Oneway, s.endpoint()))
+	st.publish("first")
+	eventually(t, "it is connected", func() bool { return st.receiver().Delivered == 1 })
+	conn := st.client.open()[0]
+	s.listener.Close()
+	conn.fail(errUnheard)
+	st.publish("second")
+	eventually(t, "it is removed", func() bool { return !st.group.subscribed("s") })
 }

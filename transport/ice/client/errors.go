@@ -23,4 +23,6 @@ var (
 	// errIdle: we closed the connection, with nothing outstanding.
 	errIdle    = errors.New("closed after being idle")
 	errTimeout = errors.New("timed out")
+	// errUnheard: the peer's host acknowledges nothing any more.
+	errUnheard = errors.New("the other host is silent")
 )

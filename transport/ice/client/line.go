@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"floe/transport/delivery"
 )
@@ -26,6 +27,9 @@ type line struct {
 	connecting bool
 	closed     bool
 	losses     int // connections lost since anything was sent
+	// patience is until when connections that can't be made are no failure,
+	// as the network and not the peer is at fault; see errUnheard.
+	patience time.Time
 }
 
 // route is where to send.
@@ -72,12 +76,40 @@ func (l *line) connect() {
 		err = fmt.Errorf("connection to %s ended at once", conn.address.hostPort())
 	}
 	if err != nil {
-		l.receiver.Fail(delivery.Failure{Class: classOf(err), Err: err})
+		l.unconnected(err)
 		return
 	}
-	l.conn, l.target = conn, target
+	l.conn, l.target, l.patience = conn, target, time.Time{}
 	l.receiver.Address(conn.address.hostPort())
 	conn.enqueue(l.self, nil)
+}
+
+// knockEvery is how often a connection is tried again during patience.
+const knockEvery = time.Second
+
+// unconnected deals with a connection that could not be made. mu is held.
+func (l *line) unconnected(err error) {
+	if class := classOf(err); class != delivery.Unreachable || !time.Now().Before(l.patience) {
+		l.receiver.Fail(delivery.Failure{Class: class, Err: err})
+		return
+	}
+	time.AfterFunc(knockEvery, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.conn == nil {
+			l.wanted(nil)
+		}
+	})
+}
+
+// unheard deals with a connection given up because the peer's host is silent.
+// A receiver gets as long as a send may take before that counts as a failure.
+// mu is held.
+func (l *line) unheard() {
+	if l.patience.IsZero() {
+		l.patience = time.Now().Add(l.client.config.SendTimeout)
+	}
+	l.wanted(nil)
 }
 
 func (l *line) find() (*conn, []byte, error) {

@@ -305,6 +305,12 @@ func (s *subscriber) lost(c *conn, cause error) {
 	}
 	if doubtful > 0 {
 		s.receiver.Lose(doubtful, delivery.Doubtful)
+	}
+	if errors.Is(cause, errUnheard) {
+		s.unheard()
+		return
+	}
+	if doubtful > 0 {
 		s.receiver.Fail(delivery.Failure{Class: delivery.Unreachable, Err: fmt.Errorf("%w: %w", ErrDoubtful, cause)})
 		return
 	}

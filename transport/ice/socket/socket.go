@@ -46,6 +46,19 @@ func (c *Conn) Read(b []byte) (int, error) { return c.in.read(b) }
 // returns how much that was. It never waits. It may change v.
 func (c *Conn) Push(v net.Buffers) (int, error) { return c.out.push(v) }
 
+// Unheard returns how often in a row what was sent had to be sent again
+// because the other host acknowledged nothing. A host that only takes nothing
+// more, as its program is slow, acknowledges that; it counts as heard.
+func (c *Conn) Unheard() int {
+	var times int
+	c.out.raw.Control(func(fd uintptr) {
+		if info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
+			times = int(info.Retransmits)
+		}
+	})
+	return times
+}
+
 // reader keeps what one read needs, so that reading allocates nothing.
 type reader struct {
 	raw   syscall.RawConn

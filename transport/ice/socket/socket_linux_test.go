@@ -101,6 +101,9 @@ func TestPushNeverWaits(t *testing.T) {
 	} else {
 		want.Write(chunk[:n])
 	}
+	if n := ours.Unheard(); n != 0 {
+		t.Errorf("a host that takes nothing more counts as unheard %d times", n)
+	}
 	ours.CloseWrite()
 	got, err := io.ReadAll(theirs)
 	if err != nil || !bytes.Equal(got, want.Bytes()) {
