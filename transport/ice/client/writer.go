@@ -149,7 +149,7 @@ func (c *conn) done(b *batch, n int, err error) {
 // takes something within the send timeout.
 func (c *conn) writeAll(v net.Buffers, skip int) (n int, err error) {
 	defer c.nc.SetWriteDeadline(time.Time{})
-	for v = socket.Skip(v, skip); len(v) > 0; {
+	for v = socket.Rest(v, skip); len(v) > 0; {
 		c.nc.SetWriteDeadline(time.Now().Add(c.client.config.SendTimeout))
 		var wrote int64
 		wrote, err = c.writeOnce(&v)

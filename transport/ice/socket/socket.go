@@ -134,7 +134,7 @@ func (w *writer) try(fd uintptr) bool {
 			break
 		}
 		w.n += n
-		w.v = Skip(w.v, n)
+		w.v = Rest(w.v, n)
 	}
 	return true
 }

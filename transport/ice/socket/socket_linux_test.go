@@ -135,14 +135,14 @@ func TestOnlyPlainTCPIsWrapped(t *testing.T) {
 	}
 }
 
-func TestSkip(t *testing.T) {
+func TestRest(t *testing.T) {
 	for n, want := range map[int]string{0: "abcde", 1: "bcde", 2: "cde", 4: "e", 5: ""} {
 		var got []byte
-		for _, b := range socket.Skip(net.Buffers{[]byte("ab"), []byte("cd"), []byte("e")}, n) {
+		for _, b := range socket.Rest(net.Buffers{[]byte("ab"), []byte("cd"), []byte("e")}, n) {
 			got = append(got, b...)
 		}
 		if string(got) != want {
-			t.Errorf("skip %d: got %q, want %q", n, got, want)
+			t.Errorf("rest after %d: got %q, want %q", n, got, want)
 		}
 	}
 }

@@ -2,8 +2,8 @@ package socket
 
 import "net"
 
-// Skip returns what follows the first n bytes of v. It may change v.
-func Skip(v net.Buffers, n int) net.Buffers {
+// Rest returns what follows the first n bytes of v. It may change v.
+func Rest(v net.Buffers, n int) net.Buffers {
 	for len(v) > 0 && n >= len(v[0]) {
 		n -= len(v[0])
 		v = v[1:]
