@@ -58,10 +58,20 @@ func (n *Node) readIdentity() error {
 		return n.makeIdentity()
 	}
 	if n.cfg.ID != "" && n.cfg.ID != stored.NodeID {
-		return &WrongID{Given: n.cfg.ID, Stored: stored.NodeID, Dir: n.cfg.DataDir}
+		return n.rename(stored, history)
 	}
 	n.identity.Store(&stored)
 	return nil
+}
+
+// rename gives a node that no cluster ever heard of the id it is started
+// with, so that one who was refused for its id can take another. The id of
+// any other node is for life.
+func (n *Node) rename(stored logstore.Identity, history logstore.History) error {
+	if stored.State != logstore.New || stored.PromisedTo != "" || history != (logstore.History{}) {
+		return &WrongID{Given: n.cfg.ID, Stored: stored.NodeID, Dir: n.cfg.DataDir}
+	}
+	return n.makeIdentity()
 }
 
 func (n *Node) makeIdentity() error {

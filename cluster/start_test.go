@@ -330,6 +330,11 @@ func TestIdentityErrors(t *testing.T) {
 			t.Errorf("a name twice: %v", err)
 		}
 
+		t.Log("another id, as the refusal advises")
+		other := c.Plan(func(cfg *cluster.Config) { cfg.ID, cfg.DataDir = "n9", twice.Config.DataDir })
+		other.Start()
+		c.WaitVoters(3)
+
 		t.Log("a copy of live data")
 		copied := c.Plan(func(cfg *cluster.Config) { cfg.ID = "" })
 		copyDir(t, copied.Config.DataDir, n.Config.DataDir)

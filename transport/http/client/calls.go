@@ -174,7 +174,7 @@ func (c *Client) Set(ctx context.Context, s api.Setting) error {
 
 // String says how old the copy is, for people.
 func (c Copy) String() string {
-	age := "never heard a leader"
+	age := "has not heard a leader since it started"
 	if c.Age >= 0 {
 		age = "heard the leader " + strconv.FormatFloat(c.Age.Seconds(), 'f', 1, 64) + "s ago"
 	}
