@@ -33,10 +33,24 @@ func opener(t *testing.T, name string) [][]byte {
 			t.Fatal(err)
 		}
 		if b[8] <= byte(proto.MessageBatchRequest) {
-			messages = append(messages, b)
+			messages = append(messages, plain(t, b))
 		}
 	}
 	return messages
+}
+
+// plain undoes compression.
+func plain(t *testing.T, b []byte) []byte {
+	t.Helper()
+	if b[9] != proto.CompressionBzip2 {
+		return b
+	}
+	body, err := proto.Decompress(b[proto.HeaderSize:], proto.DefaultMaxSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := proto.AppendHeader(nil, proto.Header{Type: proto.MessageType(b[8]), Size: proto.HeaderSize + len(body)})
+	return append(out, body...)
 }
 
 // parts splits a message into its requests.
@@ -72,13 +86,16 @@ func TestDeliveriesEqualIceStorms(t *testing.T) {
 		{"deliver-twoway", proto.Twoway, nil},
 		{"deliver-ordered", proto.Twoway, []topics.Setting{ordered}},
 		{"deliver-batch", proto.BatchOneway, nil},
+		{"deliver-compressed", proto.Oneway, nil}, // we send plain what IceStorm compresses
 	}
 	for _, test := range tests {
 		t.Run(test.vector, func(t *testing.T) {
 			want := opener(t, test.vector)
 			s := newServer(t)
 			st := newStand(t, Config{}, delivery.Config{})
-			st.replay(t, want, proxyTo(test.mode, s.endpoint()), test.qos...)
+			endpoint := s.endpoint()
+			endpoint.Compress = test.vector == "deliver-compressed"
+			st.replay(t, want, proxyTo(test.mode, endpoint), test.qos...)
 			eventually(t, "all is sent", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.raw) == len(want) })
 			s.set(func(s *server) { compare(t, s.raw, want) })
 		})
