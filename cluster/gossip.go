@@ -95,6 +95,7 @@ func (g *gossip) config() *memberlist.Config {
 	c.SecretKey = g.n.cfg.GossipKey
 	c.Logger = log.New(gossipLog{g.n.cfg.Log.Named("gossip")}, "", 0)
 	c.DisableTcpPings = true
+	c.EnableCompression = false // the peer port looks at what streams announce
 	return c
 }
 

@@ -145,13 +145,18 @@ func (g *gossip) closed() bool {
 func (g *gossip) hand(c *conn) {
 	g.port.handTo(c, func(c *conn, timeout <-chan time.Time) bool {
 		select {
-		case g.streams <- c:
+		case g.streams <- &gossipConn{conn: c, complain: g.complain(c)}:
 			return true
 		case <-g.done:
 		case <-timeout:
 		}
 		return false
 	})
+}
+
+// complain counts and logs what c announced.
+func (g *gossip) complain(c *conn) func(error) {
+	return func(err error) { g.port.complaints.badInput(c.RemoteAddr(), err) }
 }
 
 // read takes packets off the socket until it is closed.

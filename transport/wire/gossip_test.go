@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net"
 	"sync/atomic"
 	"testing"
@@ -32,6 +33,7 @@ func startGossip(t *testing.T, name string, p *Port) (*memberlist.Memberlist, *p
 	cfg.Name, cfg.Transport, cfg.Delegate = name, p.GossipTransport(), states
 	cfg.Logger = hclog.NewNullLogger().StandardLogger(nil)
 	cfg.ProbeInterval, cfg.ProbeTimeout, cfg.GossipInterval = 100*time.Millisecond, 50*time.Millisecond, 20*time.Millisecond
+	cfg.EnableCompression = false // as floe's
 	cfg.SuspicionMult, cfg.PushPullInterval = 1, 200*time.Millisecond
 	m, err := memberlist.Create(cfg)
 	if err != nil {
@@ -114,5 +116,43 @@ func TestPacketsArriveWhole(t *testing.T) {
 		if !bytes.Equal(got.Buf, want) || got.From.(*net.UDPAddr).AddrPort() != a.Addr() {
 			t.Errorf("got %d bytes from %s, want %d from %s", len(got.Buf), got.From, n, a.Addr())
 		}
+	}
+}
+
+// A stream that announces a million nodes or 20 MiB is closed before
+// memberlist makes room for them.
+func TestGossipThatAnnouncesTooMuchIsClosed(t *testing.T) {
+	label := append([]byte{gossipLabelled, 2}, "me"...)
+	tests := map[string]struct {
+		bytes []byte
+		ok    bool
+	}{
+		"small":           {[]byte("\x06\x83\xa5Nodes\x03\xacUserStateLen\x00\xa4Join\xc3"), true},
+		"small, labelled": {append(label, "\x06\x83\xa5Nodes\x03\xacUserStateLen\x00\xa4Join\xc3"...), true},
+		"encrypted":       {[]byte{gossipEncrypted, 0xff, 0xff, 0xff, 0xff}, true},
+		"ping":            {[]byte{gossipPing}, true},
+		"a million nodes": {append(label, "\x06\x83\xa5Nodes\xce\x00\x0f\xff\xff\xacUserStateLen\x00\xa4Join\xc3"...), false},
+		"nodes below 0":   {[]byte("\x06\x83\xa5Nodes\xff\xacUserStateLen\x00\xa4Join\xc3"), false},
+		"20 MB of state":  {[]byte("\x06\x83\xa5Nodes\x00\xacUserStateLen\xce\x01\x30\x00\x00\xa4Join\xc3"), false},
+		"compressed":      {[]byte{9, 0x82}, false},
+		"user message":    {[]byte{8, 0x81}, false},
+		"no map":          {[]byte{gossipPushPull, 0xc1}, false},
+		"a name of 4 GB":  {append([]byte("\x06\x83\xdb\xff\xff\xff\xff"), make([]byte, 500)...), false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			near, far := net.Pipe()
+			var complaint error
+			c := &gossipConn{conn: &conn{Conn: near, release: func() {}}, complain: func(err error) { complaint = err }}
+			go func() {
+				far.Write(test.bytes) // cut short where it is refused
+				far.Close()
+			}()
+			got, err := io.ReadAll(c)
+			c.Close()
+			if ok := err == nil && complaint == nil && bytes.Equal(got, test.bytes); ok != test.ok {
+				t.Errorf("read %q, error %v, complaint %v", got, err, complaint)
+			}
+		})
 	}
 }
