@@ -1,6 +1,7 @@
 package client
 
 import (
+	"errors"
 	"net"
 	"slices"
 	"sync"
@@ -17,7 +18,8 @@ import (
 type conn struct {
 	client  *Client
 	address address
-	nc      net.Conn
+	raw     net.Conn // what was dialled
+	nc      net.Conn // what carries Ice: raw, TLS or WebSocket on it
 	limit   int
 	wake    chan struct{}
 
@@ -63,9 +65,9 @@ const unheardLimit = 5
 // maxDatagram is the largest UDP payload.
 const maxDatagram = 65507
 
-func newConn(c *Client, a address, nc net.Conn) *conn {
+func newConn(c *Client, a address, raw, nc net.Conn) *conn {
 	conn := &conn{
-		client: c, address: a, nc: nc, limit: c.config.MessageSizeMax, wake: make(chan struct{}, 1),
+		client: c, address: a, raw: raw, nc: nc, limit: c.config.MessageSizeMax, wake: make(chan struct{}, 1),
 		attached: make(map[source]struct{}), pending: make(map[int32]source),
 	}
 	if a.datagram() {
@@ -196,7 +198,9 @@ func (c *conn) quiet() bool {
 	return idle && len(c.pending) == 0
 }
 
-// fail ends the connection; the first cause counts.
+// fail ends the connection; the first cause counts. What the network has not
+// delivered yet is thrown away: it must not arrive after what is sent on the
+// next connection.
 func (c *conn) fail(cause error) {
 	c.mu.Lock()
 	if c.state != connLost {
@@ -206,6 +210,9 @@ func (c *conn) fail(cause error) {
 		c.state = connLost
 	}
 	c.mu.Unlock()
+	if tcp, ok := c.raw.(*net.TCPConn); ok && !errors.Is(cause, errPeerClosed) {
+		tcp.SetLinger(0)
+	}
 	c.nc.Close()
 	c.client.forget(c)
 	c.signal()

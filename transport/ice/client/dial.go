@@ -14,13 +14,14 @@ import (
 
 // dial connects to an address and waits for the peer's ValidateConnection.
 func (c *Client) dial(a address) (*conn, error) {
-	nc, err := c.dialRaw(a)
+	raw, err := c.dialRaw(a)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", a.hostPort(), err)
 	}
 	if a.datagram() {
-		return newConn(c, a, nc), nil
+		return newConn(c, a, raw, raw), nil
 	}
+	nc := raw
 	deadline := time.Now().Add(c.config.ConnectTimeout)
 	nc.SetDeadline(deadline)
 	release := context.AfterFunc(c.ctx, func() { nc.SetDeadline(time.Now()) })
@@ -30,7 +31,7 @@ func (c *Client) dial(a address) (*conn, error) {
 		return nil, fmt.Errorf("connect to %s: %w", a.hostPort(), orClosed(err))
 	}
 	nc.SetDeadline(time.Time{})
-	return newConn(c, a, nc), nil
+	return newConn(c, a, raw, nc), nil
 }
 
 func orClosed(err error) error {

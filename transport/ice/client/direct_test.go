@@ -1,8 +1,12 @@
 package client
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"net"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -103,4 +107,34 @@ func TestSilenceIsAFailureInTheEnd(t *testing.T) {
 	conn.fail(errUnheard)
 	st.publish("second")
 	eventually(t, "it is removed", func() bool { return !st.group.subscribed("s") })
+}
+
+// TestGivenUpConnectionIsAborted sees to it that nothing sent on a connection
+// that was given up can arrive after what is sent on the next one.
+func TestGivenUpConnectionIsAborted(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	accepted := make(chan net.Conn, 1)
+	go func() {
+		nc, err := l.Accept()
+		if err == nil {
+			nc.Write(proto.AppendValidate(nil))
+		}
+		accepted <- nc
+	}()
+	st := newStand(t, Config{}, delivery.Config{})
+	port := l.Addr().(*net.TCPAddr).Port
+	st.group.subscribe("s", proxyTo(proto.Oneway, proto.Endpoint{Type: proto.EndpointTCP, Host: "127.0.0.1", Port: int32(port), Timeout: 60000}), retry("-1"))
+	st.publish("first")
+	nc := <-accepted
+	defer nc.Close()
+	eventually(t, "it is written", func() bool { return st.receiver().Delivered == 1 })
+	l.Close()
+	st.client.open()[0].fail(errUnheard)
+	if _, err := io.ReadAll(nc); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("the old connection ended with %v, want a reset", err)
+	}
 }
