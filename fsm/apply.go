@@ -9,7 +9,11 @@ import (
 
 // draft is the state a command works on: a view of its own, thrown away
 // where the command is refused.
-type draft struct{ View }
+type draft struct {
+	View
+	at    uint64 // index of the command
+	trial bool   // its outcome alone is wanted; see View.Try
+}
 
 // opVersion returns the cluster version an op needs.
 func opVersion(op Op) uint32 {
@@ -19,6 +23,10 @@ func opVersion(op Op) uint32 {
 			need = max(need, opVersion(part))
 		}
 		return need
+	}
+	switch op.(type) {
+	case ChangeRoutes, StageRoutes, CommitRoutes:
+		return 2
 	}
 	return 1
 }
@@ -124,7 +132,10 @@ func count(yes bool) int {
 func (o Batch) apply(d *draft) (Result, error) {
 	var all Result
 	for i, op := range o.Ops {
-		part, err := op.apply(d)
+		part, err := Result{}, error(errNotInBatch)
+		if !isLoad(op) {
+			part, err = op.apply(d)
+		}
 		if err != nil {
 			r := *refusal(err)
 			r.Part = i + 1
@@ -133,6 +144,18 @@ func (o Batch) apply(d *draft) (Result, error) {
 		all.Parts = append(all.Parts, part)
 	}
 	return all, nil
+}
+
+// A part of a load changes more than the draft, so it can't be taken back
+// with the others of a batch.
+var errNotInBatch = &Refusal{Kind: ErrNoLoad, Detail: "a batch can't hold a part of it"}
+
+func isLoad(op Op) bool {
+	switch op.(type) {
+	case StageRoutes, CommitRoutes:
+		return true
+	}
+	return false
 }
 
 func (o SetMember) apply(d *draft) (Result, error) {

@@ -147,6 +147,9 @@ var readers = map[Kind]func(*codec.Decoder) (Op, error){
 	KindSetCluster:   read[SetCluster],
 	KindDropCluster:  read[DropCluster],
 	KindRaiseVersion: read[RaiseVersion],
+	KindChangeRoutes: read[ChangeRoutes],
+	KindStageRoutes:  read[StageRoutes],
+	KindCommitRoutes: read[CommitRoutes],
 }
 
 func read[T Op](dec *codec.Decoder) (Op, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"floe/fsm"
+	"floe/routing"
 	"floe/topics"
 )
 
@@ -42,6 +43,17 @@ func golden() map[string]fsm.Command {
 		"set-cluster":   fsm.SetCluster{Cluster: fsm.Peer{Name: "east", ID: "6e1d", Instance: "IceStorm", Addresses: []string{"10.0.0.1:7400"}}},
 		"drop-cluster":  fsm.DropCluster{Name: "east"},
 		"raise-version": fsm.RaiseVersion{Version: 2},
+		"change-routes": fsm.ChangeRoutes{If: fsm.AtVersion(0), Blocks: []fsm.RouteBlock{
+			{Kind: routing.FullTable, Records: []fsm.RouteRecord{
+				{Verb: routing.Route, MType: 20, SubID: -1, Groups: [][]string{{"a:1", "b:1"}, {"c:1"}}},
+				{Verb: routing.Route, MType: 20, SubID: -1, Senders: []string{"d:1"}, ByMEID: true},
+				{Verb: routing.Unroute, MType: 20, SubID: -1, Senders: []string{"e:1"}}}},
+			{Kind: routing.MapUpdate, Records: []fsm.RouteRecord{
+				{Verb: routing.Assign, Owner: "e2:38000", MEIDs: []string{"g1", "g2"}},
+				{Verb: routing.Release, MEIDs: []string{"g3"}}}}}},
+		"stage-routes": fsm.StageRoutes{Load: 7, Part: 1, Blocks: []fsm.RouteBlock{
+			{Kind: routing.TableDelta, Records: []fsm.RouteRecord{{Verb: routing.Route, MType: 21, SubID: 3, Groups: [][]string{{"a:1"}}}}}}},
+		"commit-routes": fsm.CommitRoutes{Load: 7, Parts: 2, If: fsm.AtVersion(19)},
 	}
 	commands := make(map[string]fsm.Command, len(ops))
 	for name, op := range ops {
@@ -83,7 +95,7 @@ func TestGoldenCommands(t *testing.T) {
 			t.Errorf("%s: decoded (-got +want):\n%s", name, diff)
 		}
 	}
-	for k := fsm.KindInit; k <= fsm.KindRaiseVersion; k++ {
+	for k := fsm.KindInit; k <= fsm.KindCommitRoutes; k++ {
 		if !seen[k] {
 			t.Errorf("kind %d has no golden file", k)
 		}

@@ -3,7 +3,7 @@ package fsm
 import "floe/topics"
 
 // ProgramVersion is the newest cluster version this program can work with.
-const ProgramVersion = 1
+const ProgramVersion = 2
 
 // Kind tells ops apart in a command. Numbers are never reused.
 type Kind uint16
@@ -25,6 +25,9 @@ const (
 	KindSetCluster
 	KindDropCluster
 	KindRaiseVersion
+	KindChangeRoutes
+	KindStageRoutes
+	KindCommitRoutes
 )
 
 // Op is one change of the state, as the body of a [Command]. The op types of
@@ -138,6 +141,35 @@ type RaiseVersion struct {
 	Version uint32 `codec:"v"`
 }
 
+// ChangeRoutes changes route table and MEID map, whole or not at all. A block
+// that is a whole table replaces the loaded one. The result's Version is that
+// of the routes after it, and its Count says how many keys and MEIDs changed;
+// one that changes nothing leaves the version.
+type ChangeRoutes struct {
+	Blocks []RouteBlock `codec:"b"`
+	If     Condition    `codec:"if"`
+}
+
+// StageRoutes is one part of a change that is too large for one log entry;
+// see [RouteParts]. Nobody sees it before [CommitRoutes]. A load that is not
+// committed is dropped after a number of further log entries, and refused
+// once the routes changed.
+type StageRoutes struct {
+	// Load tells loads apart. It is drawn at random.
+	Load uint64 `codec:"l"`
+	// Part counts from 0, which begins the load.
+	Part   int          `codec:"n,omitempty"`
+	Blocks []RouteBlock `codec:"b"`
+}
+
+// CommitRoutes makes a load of that many parts the routes, all at once. The
+// result is like that of [ChangeRoutes], without a Count.
+type CommitRoutes struct {
+	Load  uint64    `codec:"l"`
+	Parts int       `codec:"n"`
+	If    Condition `codec:"if"`
+}
+
 // Kind returns the number the op travels under.
 func (Init) Kind() Kind         { return KindInit }
 func (Barrier) Kind() Kind      { return KindBarrier }
@@ -154,3 +186,6 @@ func (DropMember) Kind() Kind   { return KindDropMember }
 func (SetCluster) Kind() Kind   { return KindSetCluster }
 func (DropCluster) Kind() Kind  { return KindDropCluster }
 func (RaiseVersion) Kind() Kind { return KindRaiseVersion }
+func (ChangeRoutes) Kind() Kind { return KindChangeRoutes }
+func (StageRoutes) Kind() Kind  { return KindStageRoutes }
+func (CommitRoutes) Kind() Kind { return KindCommitRoutes }

@@ -17,8 +17,14 @@ type Result struct {
 	Topic topics.ID `codec:"t,omitempty"`
 	// Serial is the incarnation of the link or subscription made.
 	Serial uint64 `codec:"s,omitempty"`
-	// Count says how many records were removed.
+	// Count says how many records were removed, or how many keys and MEIDs
+	// a change of the routes touched.
 	Count int `codec:"c,omitempty"`
+	// Version is the version of the routes after a change of them, Routes
+	// and MEIDs say how many entries and MEIDs there are then.
+	Version uint64 `codec:"v,omitempty"`
+	Routes  int    `codec:"nr,omitempty"`
+	MEIDs   int    `codec:"nm,omitempty"`
 	// Parts are the results of a batch.
 	Parts []Result `codec:"p,omitempty"`
 	// Refused says why the command changed nothing; nil where it did.
@@ -62,6 +68,12 @@ const (
 	ErrNoCluster topics.Kind = "no such cluster"
 	// ErrInUse: links lead to that cluster.
 	ErrInUse topics.Kind = "still in use"
+	// ErrRoutes: a record that no table or map can hold.
+	ErrRoutes topics.Kind = "routes can't hold this"
+	// ErrRoutesChanged: the routes are at another version than was asked for.
+	ErrRoutesChanged topics.Kind = "the routes have changed"
+	// ErrNoLoad: the load is not known any more, or a part of it is missing.
+	ErrNoLoad topics.Kind = "the load is not whole"
 	// ErrForgotten: a repeated command came so late that nobody knows any
 	// more whether it was applied; its outcome is unknown.
 	ErrForgotten topics.Kind = "outcome unknown: repeated too late"
@@ -70,6 +82,10 @@ const (
 // Error returns the refusal as one line.
 func (r *Refusal) Error() string {
 	text := (&topics.Error{Kind: r.Kind, Name: r.Name, Detail: r.Detail}).Error()
+	switch r.Kind {
+	case ErrRoutes, ErrRoutesChanged, ErrNoLoad: // these are about no name
+		text = string(r.Kind) + ": " + r.Detail
+	}
 	if r.Part > 0 {
 		return fmt.Sprintf("part %d: %s", r.Part, text)
 	}
@@ -100,5 +116,6 @@ func (r Result) Equal(o Result) bool {
 		return false
 	}
 	return r.Index == o.Index && r.Topic == o.Topic && r.Serial == o.Serial && r.Count == o.Count &&
+		r.Version == o.Version && r.Routes == o.Routes && r.MEIDs == o.MEIDs &&
 		slices.EqualFunc(r.Parts, o.Parts, Result.Equal)
 }

@@ -2,11 +2,9 @@ package fsm
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 
 	"github.com/hashicorp/go-msgpack/v2/codec"
@@ -16,11 +14,15 @@ import (
 )
 
 // A snapshot is eight bytes of magic, a format number, a header, the topics
-// sorted by name, the remembered requests oldest first, and a SHA-256 of all
-// before it. Two nodes at one index write equal bytes.
+// sorted by name, the remembered requests oldest first, the routes, and a
+// SHA-256 of all before it. Two nodes at one index write equal bytes. A state
+// that never held routes is written in the first format, which has no place
+// for them and which older programs read.
 const (
 	snapshotMagic  = "floesnap"
-	snapshotFormat = 1
+	formatGraph    = 1
+	formatRoutes   = 2
+	snapshotFormat = formatRoutes
 )
 
 // ErrSnapshot is the kind of error of a snapshot that can't be read.
@@ -39,6 +41,8 @@ type snapshotHeader struct {
 	Topics      int      `codec:"nt"`
 	Requests    int      `codec:"nr"`
 	Floor       uint64   `codec:"fl"`
+	// Routes is nil in the first format.
+	Routes *routesHeader `codec:"rt,omitempty"`
 }
 
 // snapshot is one state held still: the view never changes, the requests are a copy.
@@ -87,9 +91,13 @@ func (p *snapshot) encode(enc *codec.Encoder) error {
 	head := snapshotHeader{
 		Index: v.Index, ClusterID: v.ClusterID, Version: v.Version, Instance: v.Graph.Instance(), Serial: v.Graph.Serial(),
 		UserChanges: v.UserChanges, Members: v.Members, Clusters: v.Clusters, Servers: v.Servers,
-		Topics: v.Graph.Len(), Requests: len(p.requests), Floor: p.floor,
+		Topics: v.Graph.Len(), Requests: len(p.requests), Floor: p.floor, Routes: headerOf(v.Routes),
 	}
-	if err := enc.Encode(uint16(snapshotFormat)); err != nil {
+	format := uint16(formatGraph)
+	if head.Routes != nil {
+		format = formatRoutes
+	}
+	if err := enc.Encode(format); err != nil {
 		return err
 	}
 	if err := enc.Encode(head); err != nil {
@@ -105,7 +113,10 @@ func (p *snapshot) encode(enc *codec.Encoder) error {
 			return err
 		}
 	}
-	return nil
+	if head.Routes == nil {
+		return nil
+	}
+	return encodeRoutes(enc, v.Routes)
 }
 
 // Restore replaces the state by a snapshot. An error leaves the state as it was.
@@ -121,37 +132,32 @@ func (s *State) Restore(from io.ReadCloser) error {
 	return nil
 }
 
-// readSnapshot reads a whole snapshot and checks its sum before it says that
-// it is good.
+// readSnapshot reads a snapshot as it comes, and checks its sum before it
+// says that it is good.
 func readSnapshot(from io.Reader) (*View, *requestLog, error) {
-	sum := sha256.New()
-	all, err := io.ReadAll(from)
-	if err != nil {
-		return nil, nil, fmt.Errorf("read snapshot: %w", err)
+	body := newSummed(from)
+	in := bufio.NewReaderSize(body, 1<<16)
+	view, requests, err := readBody(in)
+	if _, drain := io.Copy(io.Discard, in); drain != nil {
+		return nil, nil, fmt.Errorf("read snapshot: %w", drain)
 	}
-	body, err := checkSum(all, sum)
-	if err != nil {
-		return nil, nil, err
+	if !body.good() {
+		return nil, nil, fmt.Errorf("%w: its checksum does not fit", ErrSnapshot)
 	}
-	dec := codec.NewDecoder(bytes.NewReader(body), handle)
-	var format uint16
-	if err := dec.Decode(&format); err != nil || format != snapshotFormat {
-		return nil, nil, fmt.Errorf("%w: format %d (this program reads %d)", ErrSnapshot, format, snapshotFormat)
-	}
-	return decodeSnapshot(dec)
+	return view, requests, err
 }
 
-// checkSum returns what stands between magic and sum.
-func checkSum(all []byte, sum hash.Hash) ([]byte, error) {
-	end := len(all) - sha256.Size
-	if end < len(snapshotMagic) || string(all[:len(snapshotMagic)]) != snapshotMagic {
-		return nil, fmt.Errorf("%w: it does not begin as one", ErrSnapshot)
+func readBody(in io.Reader) (*View, *requestLog, error) {
+	magic := make([]byte, len(snapshotMagic))
+	if _, err := io.ReadFull(in, magic); err != nil || string(magic) != snapshotMagic {
+		return nil, nil, fmt.Errorf("%w: it does not begin as one", ErrSnapshot)
 	}
-	sum.Write(all[:end])
-	if !bytes.Equal(sum.Sum(nil), all[end:]) {
-		return nil, fmt.Errorf("%w: its checksum does not fit", ErrSnapshot)
+	dec := codec.NewDecoder(in, handle)
+	var format uint16
+	if err := dec.Decode(&format); err != nil || format < formatGraph || format > snapshotFormat {
+		return nil, nil, fmt.Errorf("%w: format %d (this program reads up to %d)", ErrSnapshot, format, snapshotFormat)
 	}
-	return all[len(snapshotMagic):end], nil
+	return decodeSnapshot(dec)
 }
 
 func decodeSnapshot(dec *codec.Decoder) (*View, *requestLog, error) {
@@ -182,8 +188,13 @@ func decodeSnapshot(dec *codec.Decoder) (*View, *requestLog, error) {
 		copy(id[:], p.Request)
 		requests.remember(id, p.Result)
 	}
+	routes, err := decodeRoutes(dec, head.Routes)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: routes: %v", ErrSnapshot, err)
+	}
 	return &View{
 		Index: head.Index, ClusterID: head.ClusterID, Version: head.Version, Graph: graph, UserChanges: head.UserChanges,
 		Members: head.Members, Clusters: head.Clusters, Servers: head.Servers,
+		Routes: routes,
 	}, requests, nil
 }

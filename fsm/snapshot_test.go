@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"floe/fsm"
+	"floe/routing"
 	"floe/topics"
 )
 
@@ -32,7 +33,37 @@ func graphNode() *node {
 // goldenSnapshots are states whose snapshots are on people's disks: a golden
 // file may be added, never changed.
 func goldenSnapshots() map[string]*node {
-	return map[string]*node{"graph": graphNode()}
+	return map[string]*node{"graph": graphNode(), "routes": routesNode()}
+}
+
+// routesNode is a node with one of everything that routes can hold.
+func routesNode() *node {
+	n := graphNode()
+	n.op(fsm.RaiseVersion{Version: 2})
+	text := `newrt|start
+mse|20|-1|a:1,b:1;c:1
+mse|20,d:1|-1|%meid
+del|20,e:1|-1
+mse|21|3|a:1
+newrt|end|4
+meid_map|start
+mme_ar|e2:1|g1 g2 g3
+mme_ar|e1:1|g4
+mme_del|g3
+meid_map|end|3
+`
+	n.op(fsm.ChangeRoutes{Blocks: blocks(text)})
+	n.op(fsm.StageRoutes{Load: 7, Blocks: blocks("newrt|start\nmse|30|-1|x:1\nnewrt|end\nmeid_map|start\nmme_del|g1\nmeid_map|end\n")})
+	return n
+}
+
+// blocks reads a text for a command.
+func blocks(text string) []fsm.RouteBlock {
+	p := routing.Parse(text, routing.Options{})
+	if err := p.Err(); err != nil {
+		panic(err)
+	}
+	return fsm.RouteBlocks(p.Update)
 }
 
 func TestSnapshotsKeepTheirBytes(t *testing.T) {

@@ -155,7 +155,8 @@ func (s *State) applyCommand(d *draft, c Command, index uint64) (result Result, 
 	if r, known := s.requests.answer(c); known {
 		return r, nil
 	}
-	next, result, err := try(d.View, c.Op)
+	d.Routes.loads = pruned(d.Routes.loads, index)
+	next, result, err := (&draft{View: d.View, at: index}).try(c.Op)
 	if err != nil {
 		return Result{}, err
 	}
@@ -171,9 +172,10 @@ func (s *State) applyCommand(d *draft, c Command, index uint64) (result Result, 
 	return result, nil
 }
 
-// try applies an op to a copy of a view. A refusal is a result; a panic is
-// the error.
-func try(v View, op Op) (next View, result Result, err error) {
+// try applies an op to a draft. A refusal is a result and leaves the view as
+// it was; a panic is the error.
+func (d *draft) try(op Op) (next View, result Result, err error) {
+	v := d.View
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("kind %d: panic: %v", op.Kind(), p)
@@ -185,7 +187,6 @@ func try(v View, op Op) (next View, result Result, err error) {
 	if v.ClusterID == "" && !byNode(op) { // Init starts the graph anew
 		return v, Result{Refused: &Refusal{Kind: ErrUnnamed}}, nil
 	}
-	d := &draft{View: v}
 	result, refused := op.apply(d)
 	if refused != nil {
 		return v, Result{Refused: refusal(refused)}, nil
@@ -195,9 +196,10 @@ func try(v View, op Op) (next View, result Result, err error) {
 
 // Try says what a command would come to on a view, without changing
 // anything. The leader tries each command before it is logged, so that one
-// that panics never reaches the log.
+// that panics never reaches the log. Of a part of a load it only looks
+// whether it fits.
 func (v *View) Try(op Op) (Result, error) {
-	_, result, err := try(*v, op)
+	_, result, err := (&draft{View: *v, at: v.Index + 1, trial: true}).try(op)
 	return result, err
 }
 

@@ -274,7 +274,13 @@ func anyOp() *rapid.Generator[fsm.Op] {
 	name := rapid.SampledFrom([]string{"a", "b", "c", ""})
 	sub := rapid.SampledFrom([]string{"s", "t"})
 	single := rapid.Custom(func(t *rapid.T) fsm.Op {
-		switch rapid.IntRange(0, 9).Draw(t, "kind") {
+		switch rapid.IntRange(0, 14).Draw(t, "kind") {
+		case 10, 11, 12:
+			return fsm.ChangeRoutes{Blocks: someBlocks(t), If: fsm.Condition{Given: rapid.IntRange(0, 9).Draw(t, "if") == 0, Version: 5}}
+		case 13:
+			return fsm.StageRoutes{Load: rapid.Uint64Range(1, 6).Draw(t, "load"), Part: rapid.IntRange(0, 1).Draw(t, "part"), Blocks: someBlocks(t)}
+		case 14:
+			return fsm.CommitRoutes{Load: rapid.Uint64Range(1, 6).Draw(t, "load"), Parts: rapid.IntRange(1, 2).Draw(t, "parts")}
 		case 0, 1:
 			return fsm.CreateTopic{Name: name.Draw(t, "name")}
 		case 2:
@@ -307,7 +313,7 @@ func TestSnapshotAtAnyPointChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ops := rapid.SliceOfN(anyOp(), 1, 40).Draw(t, "ops")
 		cut := rapid.IntRange(0, len(ops)-1).Draw(t, "cut")
-		through, late, batched := newNode(), newNode(), newNode()
+		through, late, batched := routeNode(), routeNode(), routeNode()
 		var logs []*raft.Log
 		for i, op := range ops {
 			c := fsm.Command{Request: fsm.RequestID{byte(i % 7), 1}, Op: op}

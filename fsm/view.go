@@ -22,6 +22,8 @@ type View struct {
 	Members []Member
 	// Clusters are the other floe clusters we know, sorted by name.
 	Clusters []Peer
+	// Routes holds route table and MEID map.
+	Routes Routes
 	// Servers are the nodes of the Raft group, sorted by id.
 	Servers []Server
 	// UserChanges counts the applied changes that somebody asked for, as
@@ -116,5 +118,8 @@ func (v *View) Voters() int {
 	return n
 }
 
-// Digest returns the digest of the content: topics, links and subscriptions.
-func (v *View) Digest() topics.Digest { return v.Graph.Digest() }
+// Digest returns the digest of the content: topics, links, subscriptions,
+// routes and MEIDs.
+func (v *View) Digest() topics.Digest {
+	return v.Graph.Digest().Add(topics.Digest(v.Routes.State().Digest()))
+}

@@ -30,13 +30,21 @@ func (s State) Digest() Digest { return s.Table.Digest().Add(s.MEIDs.Digest()) }
 // error and no state at all.
 func (s State) Apply(u Update) (State, Changes, error) {
 	e := s.Edit()
-	for i := range u.Blocks {
-		if err := e.block(&u.Blocks[i]); err != nil {
-			return State{}, Changes{}, fmt.Errorf("block %d: %w", i+1, err)
-		}
+	if err := e.Do(u); err != nil {
+		return State{}, Changes{}, err
 	}
 	next, changes := e.Commit()
 	return next, changes, nil
+}
+
+// Do carries out all blocks of an update.
+func (e *Edit) Do(u Update) error {
+	for i := range u.Blocks {
+		if err := e.block(&u.Blocks[i]); err != nil {
+			return fmt.Errorf("block %d: %w", i+1, err)
+		}
+	}
+	return nil
 }
 
 func (e *Edit) block(b *Block) error {

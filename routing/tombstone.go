@@ -22,6 +22,16 @@ func (t *Tombstones) Len() int {
 	return t.n
 }
 
+// Has says whether an MEID is among them.
+func (t *Tombstones) Has(meid string) bool {
+	if t == nil || len(meid) > MaxMEID {
+		return false
+	}
+	k := keyOf(meid)
+	_, ok := t.get(&k)
+	return ok
+}
+
 // Digest returns the digest of all tombstones.
 func (t *Tombstones) Digest() Digest {
 	if t == nil {

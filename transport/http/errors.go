@@ -30,6 +30,9 @@ var kinds = map[topics.Kind]api.Kind{
 	fsm.ErrCluster:       api.OtherCluster,
 	fsm.ErrNoCluster:     api.NoSuchCluster,
 	fsm.ErrInUse:         api.InUse,
+	fsm.ErrRoutes:        api.BadRequest,
+	fsm.ErrRoutesChanged: api.Changed,
+	fsm.ErrNoLoad:        api.Changed,
 	fsm.ErrForgotten:     api.UnknownOutcome,
 }
 

@@ -28,6 +28,9 @@ var answers = map[topics.Kind]func(*server.Request, *fsm.Refusal) error{
 	fsm.ErrCluster:       inWords,
 	fsm.ErrNoCluster:     inWords,
 	fsm.ErrInUse:         inWords,
+	fsm.ErrRoutes:        inWords,
+	fsm.ErrRoutesChanged: inWords,
+	fsm.ErrNoLoad:        inWords,
 	fsm.ErrForgotten:     inWords,
 }
 

@@ -1,0 +1,92 @@
+package fsm_test
+
+import (
+	"bytes"
+	"io"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"floe/fsm"
+)
+
+// BenchmarkLoad applies a large load part by part. hold-ms is the longest
+// time one log entry takes, for which it holds up other commands; try-ms the
+// longest time a leader spends looking at one first.
+func BenchmarkLoad(b *testing.B) {
+	b.Run("entries=100000", func(b *testing.B) { benchmarkLoad(b, manyRoutes(100_000, 0)) })
+	b.Run("meids=1000000", func(b *testing.B) { benchmarkLoad(b, manyRoutes(0, 1_000_000)) })
+}
+
+func benchmarkLoad(b *testing.B, text string) {
+	parts := fsm.RouteParts(warnless(text))
+	ops := make([]fsm.Op, 0, len(parts)+1)
+	for i, p := range parts {
+		ops = append(ops, fsm.StageRoutes{Load: 1, Part: i, Blocks: p})
+	}
+	ops = append(ops, fsm.CommitRoutes{Load: 1, Parts: len(parts)})
+	logs, size := make([]*raft.Log, len(ops)), 0
+	for i, op := range ops {
+		logs[i] = entry(uint64(i+2), fsm.Command{Op: op})
+		size = max(size, len(logs[i].Data))
+	}
+	var hold, try time.Duration
+	for b.Loop() {
+		n := routeNode()
+		for i, l := range logs {
+			start := time.Now()
+			n.View().Try(ops[i])
+			try = max(try, time.Since(start))
+			start = time.Now()
+			if r := n.Apply(l).(fsm.Result); r.Err() != nil {
+				b.Fatal(r.Err())
+			}
+			hold = max(hold, time.Since(start))
+		}
+	}
+	b.ReportMetric(float64(hold.Microseconds())/1000, "hold-ms")
+	b.ReportMetric(float64(try.Microseconds())/1000, "try-ms")
+	b.ReportMetric(float64(len(ops)), "log-entries")
+	b.ReportMetric(float64(size)/1024, "largest-KiB")
+}
+
+// BenchmarkSnapshot writes and reads a million MEIDs; MB is what the state
+// takes in memory.
+func BenchmarkSnapshot(b *testing.B) {
+	before := heap()
+	n := largeNode()
+	took := heap() - before
+	good := snapshotOf(b, n.State)
+	b.Run("write", func(b *testing.B) {
+		for b.Loop() {
+			snapshotOf(b, n.State)
+		}
+		b.ReportMetric(float64(len(good))/1e6, "snapshot-MB")
+		b.ReportMetric(float64(took)/1e6, "state-MB")
+	})
+	b.Run("read", func(b *testing.B) {
+		for b.Loop() {
+			if err := emptyNode().Restore(io.NopCloser(bytes.NewReader(good))); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	runtime.KeepAlive(n)
+}
+
+func largeNode() *node {
+	n := routeNode()
+	parts := fsm.RouteParts(warnless(manyRoutes(100_000, 1_000_000)))
+	n.stage(1, parts)
+	n.op(fsm.CommitRoutes{Load: 1, Parts: len(parts)})
+	return n
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}

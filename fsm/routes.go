@@ -1,0 +1,103 @@
+package fsm
+
+import (
+	"fmt"
+
+	"floe/routing"
+)
+
+// Routes are the route table and the MEID map with what must be known of
+// their past. The zero value is empty.
+type Routes struct {
+	// Loaded is what people loaded and set.
+	Loaded routing.State
+	// Version is the Raft index of the last change, 0 where there was none.
+	Version uint64
+	// Gone are the MEIDs that were deleted, each with the index at which it
+	// was. Programs never forget an MEID unless they are told to.
+	Gone *routing.Tombstones
+
+	loads []load // those under way, the longest idle first
+}
+
+// State returns what messages go by.
+func (r Routes) State() routing.State { return r.Loaded }
+
+// empty tells whether there is nothing that a snapshot must hold.
+func (r Routes) empty() bool { return r.Version == 0 && r.Gone.Len() == 0 && len(r.loads) == 0 }
+
+// Condition limits a change of the routes to one version of them. The zero
+// value is no condition.
+type Condition struct {
+	Given   bool   `codec:"g,omitempty"`
+	Version uint64 `codec:"v,omitempty"`
+}
+
+// AtVersion is the condition that the routes are at a version; 0: that
+// nothing was ever loaded.
+func AtVersion(version uint64) Condition { return Condition{Given: true, Version: version} }
+
+func (r Routes) check(c Condition) error {
+	if !c.Given || c.Version == r.Version {
+		return nil
+	}
+	return &Refusal{Kind: ErrRoutesChanged, Detail: fmt.Sprintf("they are at version %d, not %d", r.Version, c.Version)}
+}
+
+func (o ChangeRoutes) apply(d *draft) (Result, error) {
+	if err := d.Routes.check(o.If); err != nil {
+		return Result{}, err
+	}
+	next, changes, err := d.Routes.Loaded.Apply(updateOf(o.Blocks))
+	if err != nil {
+		return Result{}, &Refusal{Kind: ErrRoutes, Detail: err.Error()}
+	}
+	d.setRoutes(next, changes.MEIDs, changes, holdsTable(o.Blocks))
+	r := d.routesResult()
+	r.Count = len(changes.Routes) + distinct(changes.MEIDs)
+	return r, nil
+}
+
+// setRoutes puts loaded routes in the place of others, and settles what of
+// the MEIDs touched was deleted. The first whole table is a change even if it
+// is empty: a seed must not come after it.
+func (d *draft) setRoutes(next routing.State, touched []string, c routing.Changes, table bool) {
+	r := &d.Routes
+	if c.Empty() && (r.Version != 0 || !table) {
+		return
+	}
+	r.Gone = buried(r.Gone, d.at, touched, next.MEIDs)
+	r.Loaded, r.Version = next, d.at
+	r.loads = nil
+}
+
+func (d *draft) routesResult() Result {
+	r := d.Routes
+	return Result{Version: r.Version, Routes: r.Loaded.Table.Len(), MEIDs: r.Loaded.MEIDs.Len()}
+}
+
+// buried returns the tombstones after a change at an index. One that is there
+// already keeps the index of its deletion.
+func buried(gone *routing.Tombstones, at uint64, touched []string, now *routing.MEIDMap) *routing.Tombstones {
+	var news []string
+	for _, meid := range touched {
+		if _, lives := now.Owner(meid); lives == gone.Has(meid) {
+			news = append(news, meid)
+		}
+	}
+	if len(news) == 0 {
+		return gone
+	}
+	return gone.After(at, news, now)
+}
+
+func distinct(names []string) int {
+	if len(names) < 2 {
+		return len(names)
+	}
+	seen := make(map[string]struct{}, len(names))
+	for _, n := range names {
+		seen[n] = struct{}{}
+	}
+	return len(seen)
+}
