@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"floe/cluster/logstore"
 )
@@ -62,6 +63,14 @@ func (e *DuplicateID) Error() string {
 	}
 	return fmt.Sprintf("node %q, data directory %s: the id belongs to a member%s%s; choose another --id, or, if that member is gone for good, run `floe remove %s --force` on the cluster first",
 		e.ID, e.Dir, where, e.Detail, e.ID)
+}
+
+// howTaken is a refused join in the words of [DuplicateID.Detail].
+func howTaken(err error) string {
+	if _, how, found := strings.Cut(err.Error(), " is a member,"); found {
+		return how
+	}
+	return " (" + err.Error() + ")"
 }
 
 // WrongID says that --id is not the id in the data directory.

@@ -135,6 +135,11 @@ func (n *Node) describe(all []greeting, tries int) string {
 	if len(silent) < len(all) {
 		text += fmt.Sprintf("; %d of the nodes named answered, none is in a cluster", len(all)-len(silent))
 	}
+	for _, g := range all {
+		if ours := n.cfg.BootstrapExpect; g.err == nil && g.info.Expect != 0 && ours != 0 && g.info.Expect != ours {
+			text += fmt.Sprintf("; node %s has --bootstrap-expect %d and this one %d, and they have to be equal", g.info.ID, g.info.Expect, ours)
+		}
+	}
 	return text
 }
 
@@ -143,7 +148,7 @@ func (n *Node) describe(all []greeting, tries int) string {
 func (n *Node) finalRefusal(err error, address string) error {
 	switch codeOf(err) {
 	case CodeDuplicate:
-		return &DuplicateID{ID: n.id, Dir: n.cfg.DataDir, Detail: " (" + err.Error() + ")"}
+		return &DuplicateID{ID: n.id, Dir: n.cfg.DataDir, Detail: howTaken(err)}
 	case CodeVersion, CodeOtherCluster:
 		return fmt.Errorf("node %q, data directory %s: %s refused: %w", n.id, n.cfg.DataDir, address, err)
 	}
@@ -195,7 +200,7 @@ func (h *half) enrol(ctx context.Context) {
 			return
 		}
 		if codeOf(err) == CodeDuplicate {
-			n.end(&DuplicateID{ID: n.id, Dir: n.cfg.DataDir, Detail: " (" + err.Error() + ")"})
+			n.end(&DuplicateID{ID: n.id, Dir: n.cfg.DataDir, Detail: howTaken(err)})
 			return
 		}
 		if err != nil {

@@ -87,7 +87,7 @@ func (n *Node) transfer(ctx context.Context, _ string, r transferRequest) (struc
 	}
 	voter, found := h.suffrage(r.ID)
 	if !found {
-		return struct{}{}, refused(CodeUnknownNode, "node %s is not in the cluster", r.ID)
+		return struct{}{}, refused(CodeUnknownNode, "node %s is not in the cluster; floe members lists those that are", r.ID)
 	}
 	if !voter {
 		return struct{}{}, refused(CodeNotVoter, "node %s has no vote and can't lead", r.ID)

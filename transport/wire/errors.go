@@ -18,7 +18,11 @@ type NotSentError struct {
 
 // Error names method, address and reason.
 func (e *NotSentError) Error() string {
-	return fmt.Sprintf("call %s at %s: not sent: %v", e.Method, e.Addr, e.Err)
+	why := e.Err.Error()
+	if errors.Is(e.Err, context.DeadlineExceeded) {
+		why = "no connection in time; is it the peer port of a node (7400 unless --peer says otherwise)?"
+	}
+	return fmt.Sprintf("call %s at %s: not sent: %s", e.Method, e.Addr, why)
 }
 
 // Unwrap returns the reason.
