@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -80,6 +81,11 @@ func readFile(cmd *cobra.Command, std stdio) (*settingsFile, error) {
 	}
 	var raw map[string]any
 	if err := toml.Unmarshal(b, &raw); err != nil {
+		var bad *toml.DecodeError
+		if errors.As(err, &bad) {
+			line, _ := bad.Position()
+			return nil, usagef("--config %s: line %d is not TOML, in which text stands in quotes: %v", path, line, err)
+		}
 		return nil, usagef("--config %s: %v", path, err)
 	}
 	file := &settingsFile{path: path, values: map[string]string{}}

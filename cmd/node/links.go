@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/pflag"
 
@@ -42,6 +43,10 @@ func runLink(ctx context.Context, s *session, c *call) error {
 		}
 	}
 	_, err := s.client.Link(ctx, ask)
+	var refused *api.Error
+	if errors.As(err, &refused) && refused.Kind == api.LinkExists {
+		return &api.Error{Kind: refused.Kind, Message: refused.Message + "; --replace gives it another cost"}
+	}
 	return err
 }
 

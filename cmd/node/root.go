@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -207,7 +206,11 @@ func (c *command) checkArgs(args []string) error {
 		return usagef("`%s' takes no arguments, and here is %q", c.name, args[0])
 	}
 	if len(args) < c.min || c.max >= 0 && len(args) > c.max {
-		return usagef("`%s' takes %s, not %d arguments", c.name, fmt.Sprintf("`%s'", c.args), len(args))
+		plural := "s"
+		if len(args) == 1 {
+			plural = ""
+		}
+		return usagef("`%s' takes `%s', not %d argument%s", c.name, c.args, len(args), plural)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ func (sh *shell) ownCommands() []*command {
 		{name: "current", args: "[INSTANCE]", max: 1, shell: true, local: true,
 			short: "print, or confirm, the topic manager in use", example: "current", run: sh.runCurrent},
 		{name: "replica", args: "[INSTANCE]", max: 1, shell: true, local: true,
-			short: "list the nodes in the form of icestormadmin", example: "replica", run: sh.runReplica},
+			short: "list the nodes that are there, with role and address", example: "replica", run: sh.runReplica},
 		{name: "help", args: "[COMMAND]", max: 1, shell: true, local: true,
 			short: "list the commands, or explain one", example: "help link", run: sh.runHelp},
 		{name: "exit", max: 0, shell: true, local: true, short: "leave", example: "exit", run: quit},

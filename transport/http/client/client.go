@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"floe/transport/http/api"
@@ -213,13 +214,35 @@ func broken(address string, r request, err error) error {
 		return &api.Error{Kind: api.Cancelled, Message: "given up"}
 	}
 	text := err.Error()
+	if strings.Contains(text, "malformed HTTP response") {
+		text = "what answers there speaks no HTTP; is it the HTTP port of a node (7480 unless --http says otherwise)?"
+	}
+	if dialling {
+		text = op.Err.Error()
+	}
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		text = "no node listens there (connection refused)"
+	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		text = "no answer in time"
 	}
 	if r.change && !dialling {
 		return &api.Error{Kind: api.UnknownOutcome, Message: fmt.Sprintf("outcome unknown: the change was sent to %s, then: %s", address, text)}
 	}
-	return &api.Error{Kind: api.Unreachable, Message: fmt.Sprintf("can't reach floe at %s: %s", address, text)}
+	return unreached(address, text)
+}
+
+// silent is the error of a node that gave no answer; that of a node which
+// could not reach another cluster is of the same kind.
+type silent struct{ err *api.Error }
+
+func (e silent) Error() string { return e.err.Error() }
+
+// Unwrap returns what callers act on.
+func (e silent) Unwrap() error { return e.err }
+
+func unreached(address, why string) error {
+	return silent{&api.Error{Kind: api.Unreachable, Message: fmt.Sprintf("can't reach floe at %s: %s", address, why)}}
 }
 
 // elsewhere tells whether another node may do better. Nothing was changed.
@@ -240,11 +263,11 @@ func elsewhere(err error) bool {
 func worst(failed []error) error {
 	texts := make([]string, 0, len(failed))
 	for _, err := range failed {
-		var e *api.Error
-		if !errors.As(err, &e) || e.Kind != api.Unreachable {
+		var e silent
+		if !errors.As(err, &e) {
 			return err
 		}
-		texts = append(texts, e.Message)
+		texts = append(texts, e.err.Message)
 	}
 	if len(texts) == 0 {
 		return &api.Error{Kind: api.Unreachable, Message: "no address of a node given"}

@@ -55,7 +55,7 @@ func (c *Client) subscribe(ctx context.Context, address string, r request, withi
 	response, err := c.start(ctx, address, r)
 	if err != nil {
 		if !timer.Stop() {
-			err = &api.Error{Kind: api.Unreachable, Message: fmt.Sprintf("can't reach floe at %s: no answer in time", address)}
+			err = unreached(address, "no answer in time")
 		}
 		cancel()
 		return nil, err
