@@ -166,7 +166,15 @@ func decode(r *http.Request, limit int64, into any) error {
 func decodeOne(body []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
+	err := d.Decode(into)
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) && wrong.Field != "" {
+		return fmt.Errorf("in %q stands a %s where %s is due", wrong.Field, wrong.Value, wrong.Type)
+	}
+	if wrong != nil {
+		return fmt.Errorf("it is %s and should be an object", wrong.Value)
+	}
+	if err != nil {
 		return err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {

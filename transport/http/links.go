@@ -2,6 +2,8 @@ package http
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -39,13 +41,26 @@ func (s *Server) link(ctx context.Context, r *http.Request) (any, error) {
 		return nil, err
 	}
 	if _, err := s.propose(ctx, r, op); err != nil {
-		return nil, err
+		return nil, strangeCluster(ask.To, err)
 	}
 	to := ask.To
 	if ask.Cluster != "" {
 		to = ask.Cluster + "/" + ask.To
 	}
 	return api.Link{From: ask.From, To: to, Cost: ask.Cost}, nil
+}
+
+// strangeCluster adds to the refusal of a target that looks like one of another
+// cluster that no cluster is known by that name.
+func strangeCluster(to string, err error) error {
+	var refusal *fsm.Refusal
+	cluster, _, other := strings.Cut(to, "/")
+	if !other || !errors.As(err, &refusal) || refusal.Kind != topics.ErrNoTopic || refusal.Name != to {
+		return err
+	}
+	told := *refusal
+	told.Detail = fmt.Sprintf("nor is a cluster %q known, which floe clusters add would change", cluster)
+	return &told
 }
 
 // linkOp works out what a link leads to: a topic of this cluster or, where
