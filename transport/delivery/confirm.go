@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"floe/topics"
 )
 
 // confirmers is how many second opinions are asked for at a time.
@@ -147,7 +149,16 @@ func (r *Receiver) appendDown(problems []string) []string {
 	if r.outage.Over() {
 		return problems
 	}
-	return append(problems, fmt.Sprintf("the link from topic %q to %s is down since %s: %v", r.name, r.label(), r.down.UTC().Format(time.RFC3339), r.lastErr))
+	return append(problems, fmt.Sprintf("the link from topic %q to %s is down since %s: %v", r.name, r.shown(), r.down.UTC().Format(time.RFC3339), r.lastErr))
+}
+
+// shown is a link's target as lists of links have it.
+func (r *Receiver) shown() string {
+	name := topics.TopicName(r.id)
+	if r.id.Category == "" {
+		return name
+	}
+	return r.id.Category + "/" + name
 }
 
 // where returns the address of a receiver, or its name where it has none yet.
