@@ -116,6 +116,8 @@ func show(l *lab.Lab, _ []string) error {
 		state := "runs"
 		if !from.Running() {
 			state = "is down"
+		} else if from.Paused() {
+			state = "is paused"
 		}
 		fmt.Printf("%s %s, connects to:", from.Name, state)
 		for _, to := range l.Nodes {

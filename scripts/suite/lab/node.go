@@ -105,6 +105,13 @@ func (n *Node) Running() bool {
 	return n.Process.alive()
 }
 
+// Paused says whether the node's process is stopped by Pause.
+func (n *Node) Paused() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.Process.paused()
+}
+
 // Kill ends the node with SIGKILL and waits until it is gone.
 func (n *Node) Kill() error {
 	n.mu.Lock()

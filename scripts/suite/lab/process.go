@@ -52,6 +52,12 @@ func (p process) alive() bool {
 	return err == nil && started == p.Started && state != 'Z' && state != 'X'
 }
 
+// paused says whether the process is stopped by a signal.
+func (p process) paused() bool {
+	state, started, err := stat(p.PID)
+	return p.PID != 0 && err == nil && started == p.Started && state == 'T'
+}
+
 // signal sends a signal; a process that is gone is left alone.
 func (p process) signal(s syscall.Signal) error {
 	if !p.alive() {
