@@ -80,7 +80,7 @@ func (l load) with(blocks []RouteBlock, at uint64) load {
 }
 
 func (o CommitRoutes) apply(d *draft) (Result, error) {
-	if err := d.Routes.check(o.If); err != nil {
+	if err := d.Routes.Check(o.If); err != nil {
 		return Result{}, err
 	}
 	i, err := d.Routes.find(o.Load, o.Parts)

@@ -37,7 +37,8 @@ type Condition struct {
 // nothing was ever loaded.
 func AtVersion(version uint64) Condition { return Condition{Given: true, Version: version} }
 
-func (r Routes) check(c Condition) error {
+// Check returns a refusal of kind [ErrRoutesChanged] unless a condition holds.
+func (r Routes) Check(c Condition) error {
 	if !c.Given || c.Version == r.Version {
 		return nil
 	}
@@ -45,7 +46,7 @@ func (r Routes) check(c Condition) error {
 }
 
 func (o ChangeRoutes) apply(d *draft) (Result, error) {
-	if err := d.Routes.check(o.If); err != nil {
+	if err := d.Routes.Check(o.If); err != nil {
 		return Result{}, err
 	}
 	next, changes, err := d.Routes.Loaded.Apply(updateOf(o.Blocks))
