@@ -234,9 +234,10 @@ func (n *node) run(ctx context.Context) (left int, err error) {
 	// out, and only then the group is left and the data closed.
 	limit, cancel := context.WithTimeout(context.Background(), n.options.duration("stop-timeout"))
 	defer cancel()
+	dropped := n.native.Stats().Dropped
 	n.stopFaces(limit)
 	faces.Wait()
-	left = n.hub.Drain(limit)
+	left = n.hub.Drain(limit) + int(n.native.Stats().Dropped-dropped)
 	exchange.end()
 	hub.end()
 	n.sender.Close(limit)
@@ -298,13 +299,24 @@ func (n *node) serveFaces(wg *sync.WaitGroup, failed chan<- error) {
 	}
 }
 
+// stopFaces ends all listeners, within half of the time there is: a client
+// that stands still must not take it from those that are owed events.
 func (n *node) stopFaces(ctx context.Context) {
-	if err := n.http.Shutdown(ctx); err != nil {
-		n.log.Warn("http did not end in time", "error", err)
-	}
-	if err := n.face.Shutdown(ctx); err != nil {
-		n.log.Warn("ice did not end in time", "error", err)
-	}
+	deadline, _ := ctx.Deadline()
+	ctx, cancel := context.WithTimeout(ctx, time.Until(deadline)/2)
+	defer cancel()
+	var both sync.WaitGroup
+	both.Go(func() {
+		if err := n.http.Shutdown(ctx); err != nil {
+			n.log.Warn("http did not end in time", "error", err)
+		}
+	})
+	both.Go(func() {
+		if err := n.face.Shutdown(ctx); err != nil {
+			n.log.Warn("ice did not end in time", "error", err)
+		}
+	})
+	both.Wait()
 }
 
 // left has the node end after it left its cluster.

@@ -1,6 +1,9 @@
 package e2e
 
 import (
+	"io"
+	"net"
+	"strings"
 	"testing"
 
 	"floe/scripts/floetest"
@@ -20,6 +23,41 @@ func TestStopDeliversWhatIsQueued(t *testing.T) {
 	}
 	n.Stop()
 	sub.WaitEvents(50)
+}
+
+// A reader of an event stream that stands still, and a request that never
+// ends, take no time from others at a clean stop; what they missed is counted.
+func TestStopWithClientsThatStandStill(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, "--flush-interval", "1h", "--stop-timeout", "8s")
+	s := service(n)
+	admin(t, s, "create A B")
+	still(t, n, "GET /v1/events?topic=B HTTP/1.1\r\nHost: x\r\n\r\n")
+	still(t, n, "POST /v1/topics HTTP/1.1\r\nHost: x\r\nContent-Length: 20\r\n\r\n{")
+	waitMetric(t, n, func(v float64) bool { return v == 1 }, "floe_native_subscribers")
+	for range 120 {
+		n.Must("pub", "B", strings.Repeat("x", 100_000))
+	}
+	sub := peers.Subscribe(t, s, peers.CPP, "A", "--mode", "batch")
+	peers.Publish(t, s, peers.CPP, "A", "--count", "50")
+	n.Stop()
+	sub.WaitEvents(50)
+	if log := n.Log(); !strings.Contains(log, "events were left undelivered") {
+		t.Errorf("the last line does not say what was left:\n%s", n.Tail())
+	}
+}
+
+// still sends a request and then neither reads nor writes.
+func still(t *testing.T, n *floetest.Node, request string) {
+	t.Helper()
+	conn, err := net.Dial("tcp", n.HTTP())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if _, err := io.WriteString(conn, request); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // A drained node lets its publisher move to another, and loses nothing.

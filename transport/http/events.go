@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"sync"
 	"time"
 
 	"floe/transport/http/api"
@@ -13,6 +14,10 @@ import (
 // heartbeat is how often a quiet event stream sends an empty line, so that
 // both ends notice when the other is gone.
 const heartbeat = 2 * time.Second
+
+// streamGrace is how long event streams have to write what waits for them
+// once the server ends.
+const streamGrace = time.Second
 
 func (s *Server) publish(ctx context.Context, r *http.Request) (any, error) {
 	var ask api.Publish
@@ -52,17 +57,21 @@ func (s *Server) subscribe(w http.ResponseWriter, r *http.Request) {
 	s.copyLines(r.Context(), lines, stream)
 }
 
-// copyLines writes lines until the client, the stream or the server ends.
+// copyLines writes lines until the client, the stream or the server ends. At
+// the server's end what is queued is still written, by a reader that takes it.
 func (s *Server) copyLines(ctx context.Context, lines *lineWriter, stream Stream) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(s.streams, cancel)()
+	defer context.AfterFunc(s.streams, func() {
+		lines.hurry()
+		cancel()
+	})()
 	if lines.write(api.Event{Subscribed: true}) != nil {
 		return
 	}
 	for {
 		ev, err := nextLine(ctx, stream)
-		if s.streams.Err() != nil {
+		if s.streams.Err() != nil && (err != nil || lines.late()) {
 			err = refuse(api.NotReady, "this node stops")
 		}
 		if err != nil {
@@ -90,14 +99,42 @@ func nextLine(ctx context.Context, stream Stream) (api.Event, error) {
 type lineWriter struct {
 	enc     *json.Encoder
 	control *http.ResponseController
+
+	mu  sync.Mutex
+	end time.Time // of all writing, zero while the server goes on
 }
 
 // write sends one line at once; a client that takes nothing for bodyTimeout
 // loses its connection.
 func (l *lineWriter) write(ev api.Event) error {
-	_ = l.control.SetWriteDeadline(time.Now().Add(bodyTimeout)) // httptest's recorder has none
+	l.setDeadline()
 	if err := l.enc.Encode(ev); err != nil {
 		return err
 	}
 	return l.control.Flush()
+}
+
+func (l *lineWriter) setDeadline() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	until := l.end
+	if until.IsZero() {
+		until = time.Now().Add(bodyTimeout)
+	}
+	_ = l.control.SetWriteDeadline(until) // httptest's recorder has none
+}
+
+// hurry ends all writing soon, the one under way too.
+func (l *lineWriter) hurry() {
+	l.mu.Lock()
+	l.end = time.Now().Add(streamGrace)
+	l.mu.Unlock()
+	l.setDeadline()
+}
+
+// late tells whether only the last line still has time.
+func (l *lineWriter) late() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.end.IsZero() && time.Until(l.end) < streamGrace/2
 }
