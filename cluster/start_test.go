@@ -50,6 +50,39 @@ func TestNonVoterStaysOne(t *testing.T) {
 	})
 }
 
+// A non-voter neither stands for election nor votes, however the membership
+// changes while leaders are cut off (case C17). A candidate votes for itself.
+func TestNonVoterNeverStands(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := clustertest.New(t, 3)
+		watch := c.Add(func(cfg *cluster.Config) { cfg.ID, cfg.NonVoter = "watch", true })
+		c.WaitReady()
+		for range 10 {
+			leader := c.Leader()
+			extra := c.Add(func(cfg *cluster.Config) { cfg.NonVoter = true }) // asks to be let in meanwhile
+			c.Network.Isolate(leader.Name, c.Names()...)
+			c.Wait("another leader", func() error {
+				if watch.IsLeader() {
+					t.Fatal("the non-voter leads")
+				}
+				if id := watch.LeaderID(); id == leader.Name || id == "" {
+					return fmt.Errorf("%q leads", id)
+				}
+				return nil
+			})
+			c.Network.HealAll()
+			c.WaitReady()
+			if _, err := c.Leader().Remove(t.Context(), extra.Name, false); err != nil {
+				t.Fatal(err)
+			}
+			extra.Stop()
+		}
+		if term := watch.Identity().VoteTerm; term != 0 {
+			t.Errorf("the non-voter voted in term %d", term)
+		}
+	})
+}
+
 func TestBootstrapExpect(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := clustertest.Empty(t)

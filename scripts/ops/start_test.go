@@ -158,6 +158,35 @@ func TestNonVoterStaysOne(t *testing.T) {
 	wantExit(t, watch.Floe("create", "refused"), 4, "0 of 1 voters reachable")
 }
 
+// C21: alive and ready are told apart, before joining, as leader, as follower and without quorum; no node has to be ready
+// for another to start.
+func TestReadySignals(t *testing.T) {
+	t.Parallel()
+	c := floetest.NewCluster(t, 2)
+	check := func(n *floetest.Node, want int, reason string) {
+		t.Helper()
+		if code, body := floetest.Get(n.HTTP(), "/readyz"); code != want || !strings.Contains(body, reason) {
+			t.Errorf("node %s: /readyz %d %q, want %d %q", n.ID, code, body, want, reason)
+		}
+		if code, body := floetest.Get(n.HTTP(), "/healthz"); code != 200 {
+			t.Errorf("node %s: /healthz %d %q", n.ID, code, body)
+		}
+	}
+	first, second := c.Nodes[0], c.Nodes[1]
+	first.Start("--join", c.Peers(), "--bootstrap-expect", "2")
+	first.WaitAnswering()
+	check(first, 503, "in no cluster yet")
+	second.Start("--join", c.Peers(), "--bootstrap-expect", "2")
+	c.WaitVoters(2)
+	for _, n := range c.Nodes {
+		n.WaitReady()
+		check(n, 200, "ready")
+	}
+	second.Kill()
+	first.WaitStatus("without a leader", func(s api.Status) bool { return s.Leader == "" })
+	check(first, 503, "leader")
+}
+
 // C08: the join list names the node itself, or nobody who answers.
 func TestJoinLists(t *testing.T) {
 	t.Parallel()
