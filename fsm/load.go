@@ -92,7 +92,9 @@ func (o CommitRoutes) apply(d *draft) (Result, error) {
 	next, changes := l.edit.Commit()
 	touched := l.buriedOrRaised(d.Routes)
 	d.setRoutes(next, touched, changes, slices.ContainsFunc(l.parts, holdsTable))
-	return d.routesResult(), nil
+	r := d.routesResult()
+	r.Count = len(changes.Routes) + len(changes.MEIDs)
+	return r, nil
 }
 
 // buriedOrRaised returns the MEIDs that the load can have deleted, or given

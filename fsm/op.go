@@ -163,7 +163,8 @@ type StageRoutes struct {
 }
 
 // CommitRoutes makes a load of that many parts the routes, all at once. The
-// result is like that of [ChangeRoutes], without a Count.
+// result is like that of [ChangeRoutes]; an MEID that changed twice counts
+// twice.
 type CommitRoutes struct {
 	Load  uint64    `codec:"l"`
 	Parts int       `codec:"n"`

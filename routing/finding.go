@@ -2,7 +2,7 @@ package routing
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 )
 
 // Severity says what a finding means for the text.
@@ -91,18 +91,19 @@ type SyntaxError struct {
 
 // Error returns the first error and how many more there are.
 func (e *SyntaxError) Error() string {
-	var errs []Finding
-	for _, f := range e.Findings {
-		if f.Severity == Error {
-			errs = append(errs, f)
-		}
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "line %d, column %d: %s", errs[0].Line, errs[0].Column, errs[0].Text)
+	errs := e.errors()
+	text := fmt.Sprintf("line %d, column %d: %s", errs[0].Line, errs[0].Column, errs[0].Text)
 	if n := len(errs) - 1; n > 0 {
-		fmt.Fprintf(&b, " (and %d more)", n)
+		text += fmt.Sprintf(" (and %d more)", n)
 	}
-	return b.String()
+	return text
+}
+
+// Line returns the line of the first error.
+func (e *SyntaxError) Line() int { return e.errors()[0].Line }
+
+func (e *SyntaxError) errors() []Finding {
+	return slices.DeleteFunc(slices.Clone(e.Findings), func(f Finding) bool { return f.Severity != Error })
 }
 
 // maxFindings of either severity are listed; then one says that there are

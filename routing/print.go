@@ -21,6 +21,12 @@ func (s State) AppendText(b []byte) []byte {
 	return appendEnd(b, MapUpdate, n)
 }
 
+// String returns the entry as the record that makes it.
+func (e *Entry) String() string {
+	b := appendRecord(nil, e, e.ByMEID, e.Groups)
+	return string(b[:len(b)-1])
+}
+
 func appendStart(b []byte, k Kind, id string) []byte {
 	b = append(append(b, k.String()...), "|start|"...)
 	return append(append(b, id...), '\n')

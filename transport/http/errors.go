@@ -8,9 +8,11 @@ import (
 
 	"floe/cluster"
 	"floe/fsm"
+	"floe/routing"
 	"floe/topics"
 	"floe/transport/federation"
 	"floe/transport/http/api"
+	"floe/transport/routeload"
 )
 
 // kinds gives each refusal of the state its kind on the wire. A test holds
@@ -65,6 +67,10 @@ func wireError(err error) *api.Error {
 	if errors.As(err, &ready) {
 		return ready
 	}
+	var syntax *routing.SyntaxError
+	if errors.As(err, &syntax) {
+		return &api.Error{Kind: api.BadRequest, Message: err.Error(), Line: syntax.Line()}
+	}
 	return &api.Error{Kind: kindOf(err), Message: err.Error()}
 }
 
@@ -76,7 +82,13 @@ func kindOf(err error) api.Kind {
 	var quorum *cluster.NoQuorum
 	var nobody *cluster.Unreachable
 	var unknown *cluster.Unknown
+	var notMade *routeload.NotMade
 	switch {
+	case errors.As(err, &notMade): // whatever its cause says about one part of it
+		if k := kindOf(notMade.Unwrap()); k != api.UnknownOutcome {
+			return k
+		}
+		return api.Timeout
 	case errors.As(err, &unknown): // before all that it may have been caused by
 		return api.UnknownOutcome
 	case errors.As(err, &quorum):

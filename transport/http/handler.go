@@ -26,9 +26,10 @@ const (
 	// margin is how much earlier than its caller the server gives up.
 	margin = 100 * time.Millisecond
 
-	// bodyLimit and bulkLimit bound a request's body, in bytes.
-	bodyLimit = 1 << 20
-	bulkLimit = 32 << 20
+	// bodyLimit, bulkLimit and routesLimit bound a request's body, in bytes.
+	bodyLimit   = 1 << 20
+	bulkLimit   = 32 << 20
+	routesLimit = 128 << 20
 )
 
 // call answers one request with a value to be sent as JSON.
@@ -75,6 +76,14 @@ func (s *Server) routes(mux *http.ServeMux) {
 		"POST /v1/events":        s.publish,
 		"GET /v1/settings":       s.listSettings,
 		"POST /v1/settings":      s.changeSetting,
+		"GET /v1/routes":         s.showRoutes,
+		"POST /v1/routes":        s.loadRoutes,
+		"POST /v1/routes/check":  s.checkRoutes,
+		"POST /v1/routes/diff":   s.diffRoutes,
+		"GET /v1/routes/lookup":  s.lookupRoute,
+		"GET /v1/meids":          s.listMEIDs,
+		"POST /v1/meids":         s.setMEIDs,
+		"DELETE /v1/meids":       s.deleteMEIDs,
 	} {
 		mux.Handle(pattern, s.answer(c))
 		_, path, _ := strings.Cut(pattern, " ")
@@ -99,6 +108,10 @@ func (s *Server) answer(c call) http.Handler {
 		v, err := c(ctx, r)
 		if err != nil {
 			fail(w, err)
+			return
+		}
+		if t, ok := v.(text); ok {
+			t.send(w)
 			return
 		}
 		send(w, http.StatusOK, v)
@@ -146,10 +159,10 @@ func (s *Server) propose(ctx context.Context, r *http.Request, op fsm.Op) (fsm.R
 
 // decode reads a request's body, which is one JSON value with known fields.
 func decode(r *http.Request, limit int64, into any) error {
-	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, limit))
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
-		return refuse(api.TooLarge, fmt.Sprintf("the request's body is over the limit of %d bytes", limit))
+	body, err := readBody(r, limit)
+	var refused *api.Error
+	if errors.As(err, &refused) {
+		return err
 	}
 	if err == nil && !utf8.Valid(body) { // the decoder would put something else in its place
 		err = errors.New("it is not UTF-8")
@@ -161,6 +174,15 @@ func decode(r *http.Request, limit int64, into any) error {
 		return refuse(api.BadRequest, "the request's body is not the JSON this call takes: "+err.Error())
 	}
 	return nil
+}
+
+func readBody(r *http.Request, limit int64) ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, limit))
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return nil, refuse(api.TooLarge, fmt.Sprintf("the request's body is over the limit of %d bytes", limit))
+	}
+	return body, err
 }
 
 func decodeOne(body []byte, into any) error {

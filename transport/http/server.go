@@ -16,6 +16,7 @@ import (
 	"floe/topics"
 	"floe/transport/delivery"
 	"floe/transport/http/api"
+	"floe/transport/routeload"
 )
 
 // Limits of the listener.
@@ -104,6 +105,9 @@ type Config struct {
 	// Collectors give the node's figures to /metrics, beside those of the
 	// Go runtime and the process.
 	Collectors []prometheus.Collector
+	// RefuseReserved refuses routes for the message types that RMR keeps for
+	// itself.
+	RefuseReserved bool
 	// Log gets what an operator should know; nil: silence.
 	Log hclog.Logger
 }
@@ -114,6 +118,7 @@ type Server struct {
 	log     hclog.Logger
 	server  *http.Server
 	conns   *conns
+	loader  *routeload.Loader
 	paths   map[string]bool // of all calls
 	streams context.Context // ends when event streams have to
 	stop    context.CancelFunc
@@ -121,7 +126,7 @@ type Server struct {
 
 // New returns a server; the caller calls Serve and Shutdown.
 func New(config Config) *Server {
-	s := &Server{config: config, log: config.Log, paths: map[string]bool{}}
+	s := &Server{config: config, log: config.Log, loader: routeload.New(config.Group), paths: map[string]bool{}}
 	if s.log == nil {
 		s.log = hclog.NewNullLogger()
 	}

@@ -32,6 +32,7 @@ const (
 	Stale          Kind = "stale_incarnation"
 	Membership     Kind = "membership"
 	NoSuchNode     Kind = "no_such_node"
+	NoSuchMEID     Kind = "no_such_meid"
 	QuorumAtRisk   Kind = "would_lose_quorum"
 	Changed        Kind = "changed_meanwhile"
 	NotBuilt       Kind = "later_version"
@@ -78,6 +79,7 @@ var meanings = map[Kind]meaning{
 	Stale:          {http.StatusConflict, ExitRefused},
 	Membership:     {http.StatusConflict, ExitRefused},
 	NoSuchNode:     {http.StatusNotFound, ExitRefused},
+	NoSuchMEID:     {http.StatusNotFound, ExitRefused},
 	QuorumAtRisk:   {http.StatusConflict, ExitRefused},
 	Changed:        {http.StatusConflict, ExitRefused},
 	NotBuilt:       {http.StatusNotImplemented, ExitRefused},

@@ -71,7 +71,7 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 type request struct {
 	method, path string
 	query        url.Values
-	body         any // nil: none
+	body         any // nil: none; a string goes as it is, all else as JSON
 	change       bool
 }
 
@@ -125,6 +125,10 @@ func (c *Client) send(ctx context.Context, address string, r request, out any) e
 	if out == nil {
 		return nil
 	}
+	if text, ok := out.(*[]byte); ok {
+		*text = body
+		return nil
+	}
 	if err := json.Unmarshal(body, out); err != nil {
 		return &api.Error{Kind: api.Internal, Message: fmt.Sprintf("%s: the answer is not what this program knows: %v", address, err)}
 	}
@@ -151,33 +155,41 @@ func (c *Client) start(ctx context.Context, address string, r request) (*http.Re
 
 func (c *Client) build(ctx context.Context, address string, r request) (*http.Request, error) {
 	query := r.query
-	if c.config.Stale && r.method == http.MethodGet {
+	if c.config.Stale && !r.change && r.path != "/healthz" {
 		query = url.Values{"stale": {"1"}}
 		for k, v := range r.query {
 			query[k] = v
 		}
 	}
 	u := url.URL{Scheme: "http", Host: address, Path: r.path, RawQuery: query.Encode()}
-	var body io.Reader
-	if r.body != nil {
-		b, err := json.Marshal(r.body)
-		if err != nil {
-			return nil, err
-		}
-		body = bytes.NewReader(b)
+	body, kind, err := encode(r.body)
+	if err != nil {
+		return nil, err
 	}
 	req, err := http.NewRequestWithContext(ctx, r.method, u.String(), body)
 	if err != nil {
 		return nil, err
 	}
 	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Content-Type", kind)
 		req.GetBody = nil // never sent twice by net/http
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		req.Header.Set("Floe-Timeout", strconv.FormatInt(max(1, time.Until(deadline).Milliseconds()), 10))
 	}
 	return req, nil
+}
+
+// encode returns a request's body and what kind it is; nil for none.
+func encode(body any) (io.Reader, string, error) {
+	switch b := body.(type) {
+	case nil:
+		return nil, "", nil
+	case string:
+		return strings.NewReader(b), "text/plain", nil
+	}
+	b, err := json.Marshal(body)
+	return bytes.NewReader(b), "application/json", err
 }
 
 // reportStale tells how good the copy is that a stale read came from.
