@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"sync/atomic"
@@ -40,16 +41,41 @@ type conns struct {
 // conn is one accepted connection.
 type conn struct {
 	net.Conn
-	got, served atomic.Bool
+	got, served, foreign atomic.Bool
 }
 
-// Read notes that the client has sent something.
+// Read notes that the client has sent something. What can't be the beginning
+// of a request ends the connection at once, as its client may wait for
+// another protocol's answer.
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	if n > 0 {
-		c.got.Store(true)
+	if n > 0 && !c.got.Swap(true) && !beginsRequest(b[:n]) {
+		c.foreign.Store(true)
+		return 0, io.EOF
 	}
 	return n, err
+}
+
+// beginsRequest tells whether a request may begin so: with a method in
+// capital letters.
+func beginsRequest(b []byte) bool {
+	for _, c := range b {
+		if c == ' ' {
+			return true
+		}
+		if (c < 'A' || c > 'Z') && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// fault is what was wrong with a connection that never had a request.
+func (c *conn) fault() string {
+	if c.foreign.Load() {
+		return "not HTTP"
+	}
+	return "no HTTP request in time"
 }
 
 // bounded is a listener that refuses connections beyond MaxConns.
@@ -97,7 +123,7 @@ func (s *conns) changed(nc net.Conn, state http.ConnState) {
 		s.open.Add(-1)
 		if c, ok := nc.(*conn); ok && c.got.Load() && !c.served.Load() {
 			s.bad.Add(1)
-			s.complain(nc, "no HTTP request in time")
+			s.complain(nc, c.fault())
 		}
 	}
 }

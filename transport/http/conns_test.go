@@ -2,8 +2,10 @@ package http_test
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,5 +64,48 @@ func TestBadInputIsCounted(t *testing.T) {
 	}
 	if got := s.Stats(); got.BadInput != 3 || got.Connections != 0 {
 		t.Errorf("got %+v, want 3 bad ones and none open", got)
+	}
+}
+
+// A client of another protocol may wait for an answer of that, so that its
+// connection ends at once; a slow one of ours is not taken for such.
+func TestOtherProtocolsEndAtOnce(t *testing.T) {
+	s := floehttp.New(floehttp.Config{Group: newGroup(), Nodes: &nodes{}})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(l) }()
+	for _, tt := range []struct {
+		parts []string
+		want  string
+	}{
+		{[]string{"IceP\x01\x00\x01\x00\x03\x00\x0e\x00\x00\x00"}, ""},
+		{[]string{"\x16\x03\x01\x02\x00\x01"}, ""}, // TLS
+		{[]string{"get / HTTP/1.0"}, ""},
+		{[]string{"GE", "T /healthz HTTP/1.0\r\n\r\n"}, "HTTP/1.0 200 OK"},
+	} {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range tt.parts {
+			if _, err := c.Write([]byte(part)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.SetReadDeadline(time.Now().Add(4 * time.Second)) // the time-out for headers is longer
+		got, err := io.ReadAll(c)
+		if line, _, _ := strings.Cut(string(got), "\r\n"); line != tt.want || err != nil {
+			t.Errorf("%q: got %q, %v, want %q", tt.parts, line, err, tt.want)
+		}
+		c.Close()
+	}
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := <-served; err != nil {
+		t.Error(err)
 	}
 }
