@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -265,6 +267,24 @@ func TestRetryCountZeroIsRemovedAtFirstFailure(t *testing.T) {
 			eventually(t, "the subscriber is removed", func() bool { return !g.subscribed("a", "s") })
 			eventually(t, "its event is counted", func() bool { return h.Stats().Total.Dropped[Removed] == 1 })
 		})
+	}
+}
+
+func TestWordsOfTheOtherSideAreCut(t *testing.T) {
+	g, o := newGroup(), newOpener()
+	g.create("a")
+	g.subscribe("a", "s", topics.Setting{Key: "retryCount", Value: "-1"})
+	cause := errors.New(strings.Repeat("\u00e9", 1<<20))
+	o.setFail("s", &Failure{Unwilling, cause})
+	h := start(t, Config{Group: g, Opener: o, Interval: time.Hour, FirstDelay: time.Hour})
+	h.Topic("a").Publish(event("x", nil), nil)
+	var got string
+	eventually(t, "the failure is noted", func() bool { got = h.Stats().Topics[0].Receivers[0].LastError; return got != "" })
+	if len(got) > 600 || !utf8.ValidString(got) || !strings.HasPrefix(got, "\u00e9\u00e9") {
+		t.Errorf("last error of %d bytes: %.20q", len(got), got)
+	}
+	if !errors.Is(brief(cause), cause) || brief(errors.New("down")).Error() != "down" {
+		t.Error("the error itself is lost, or a short one is changed")
 	}
 }
 

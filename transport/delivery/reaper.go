@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -144,5 +145,5 @@ func reasonText(f Failure) string {
 	}
 	const longest = 200
 	text := f.Err.Error()
-	return text[:min(len(text), longest)]
+	return strings.ToValidUTF8(text[:min(len(text), longest)], "")
 }

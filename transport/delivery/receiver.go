@@ -193,6 +193,7 @@ func (r *Receiver) Fail(f Failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.hub.now()
+	f.Err = brief(f.Err)
 	r.lastErr, r.lastFail = f.Err, now
 	if r.state >= condemned || r.state == waiting && f.Class != Hard {
 		return
