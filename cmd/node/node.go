@@ -172,6 +172,8 @@ func (n *node) makeHTTP() error {
 		Figures:  n.hub,
 		Log:      n.log.Named("http"),
 
+		RefuseReserved: n.options.text("refuse-reserved") == "true",
+
 		Collectors: []prometheus.Collector{&gatherer{look: n.figures}},
 	})
 	return nil
@@ -232,15 +234,18 @@ func (n *node) run(ctx context.Context) (left int, err error) {
 
 	// The reverse of the start: nothing new comes in, what is queued goes
 	// out, and only then the group is left and the data closed.
-	limit, cancel := context.WithTimeout(context.Background(), n.options.duration("stop-timeout"))
+	timeout := n.options.duration("stop-timeout")
+	limit, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	owed, cancel := context.WithTimeout(limit, timeout-min(timeout/4, client.FarewellTime))
 	defer cancel()
 	dropped := n.native.Stats().Dropped
 	n.stopFaces(limit)
 	faces.Wait()
-	left = n.hub.Drain(limit) + int(n.native.Stats().Dropped-dropped)
+	left = n.hub.Drain(owed) + int(n.native.Stats().Dropped-dropped)
 	exchange.end()
 	hub.end()
-	n.sender.Close(limit)
+	n.sender.Close(owed)
 	leaders.end()
 	core.end()
 	if shut := n.port.Shutdown(limit); shut != nil {

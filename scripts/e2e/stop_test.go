@@ -5,6 +5,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"floe/scripts/floetest"
 	"floe/scripts/peers"
@@ -43,6 +44,24 @@ func TestStopWithClientsThatStandStill(t *testing.T) {
 	n.Stop()
 	sub.WaitEvents(50)
 	if log := n.Log(); !strings.Contains(log, "events were left undelivered") {
+		t.Errorf("the last line does not say what was left:\n%s", n.Tail())
+	}
+}
+
+// A subscriber that never answers costs a stop its limit and no more.
+func TestStopTakesNoLongerThanItMay(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, "--stop-timeout", "4s")
+	s := service(n)
+	admin(t, s, "create A")
+	peers.Subscribe(t, s, peers.CPP, "A", "--mode", "twoway", "--behaviour", "hang")
+	peers.Publish(t, s, peers.CPP, "A", "--count", "20")
+	began := time.Now()
+	n.Stop()
+	if took := time.Since(began); took > 5500*time.Millisecond {
+		t.Errorf("it took %v", took)
+	}
+	if !strings.Contains(n.Log(), "stopped; 20 events were left undelivered") {
 		t.Errorf("the last line does not say what was left:\n%s", n.Tail())
 	}
 }

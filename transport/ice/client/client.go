@@ -52,7 +52,7 @@ func (c *Client) Close(ctx context.Context) {
 		conn.retire()
 	}
 	c.stop()
-	force := time.AfterFunc(farewellTime, c.cut)
+	force := time.AfterFunc(FarewellTime, c.cut)
 	defer force.Stop()
 	c.wg.Wait()
 }

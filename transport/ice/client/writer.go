@@ -179,15 +179,15 @@ func (c *conn) writeBeat() {
 	c.lastWrite.Store(time.Now().UnixNano())
 }
 
-// farewellTime is how long we wait for the peer to close.
-const farewellTime = 2 * time.Second
+// FarewellTime is how long a connection that we close waits for the peer to close it.
+const FarewellTime = 2 * time.Second
 
 // farewell closes gracefully: CloseConnection, then the peer closes.
 func (c *conn) farewell(reader *sync.WaitGroup) {
 	if c.address.datagram() {
 		return
 	}
-	c.nc.SetDeadline(time.Now().Add(farewellTime))
+	c.nc.SetDeadline(time.Now().Add(FarewellTime))
 	if _, err := c.nc.Write(proto.AppendClose(nil)); err == nil {
 		reader.Wait()
 	}
