@@ -60,7 +60,7 @@ func runGraph(ctx context.Context, s *session, c *call) error {
 }
 
 func runApply(ctx context.Context, s *session, c *call) error {
-	text, err := s.script(c.args[0])
+	text, err := s.file(c.args[0], scriptLimit)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,8 @@ func runApply(ctx context.Context, s *session, c *call) error {
 	return s.print(applied, func() { s.sayChanges(applied, check && !diff) })
 }
 
-func (s *session) script(path string) (string, error) {
+// file returns what a file, or for - stdin, holds, up to so many bytes.
+func (s *session) file(path string, limit int64) (string, error) {
 	in := s.in
 	if path != "-" {
 		f, err := os.Open(path)
@@ -82,9 +83,9 @@ func (s *session) script(path string) (string, error) {
 		defer f.Close()
 		in = f
 	}
-	b, err := io.ReadAll(io.LimitReader(in, scriptLimit+1))
-	if err == nil && len(b) > scriptLimit {
-		err = fmt.Errorf("%s: more than %d bytes", path, scriptLimit)
+	b, err := io.ReadAll(io.LimitReader(in, limit+1))
+	if err == nil && int64(len(b)) > limit {
+		err = fmt.Errorf("%s: more than %d bytes", path, limit)
 	}
 	return string(b), err
 }

@@ -87,7 +87,7 @@ func startSettings() []setting {
 		{name: "rtg-published", value: newText(""), later: true, help: "`HOST[:PORT]` that RMR apps are told for route tables"},
 		{name: "seed-routes", value: newText(""), later: true, help: "`FILE` with routes to begin with"},
 		{name: "probe", value: newBool(), bare: "true", later: true, help: "probe endpoints of routes"},
-		{name: "refuse-reserved", value: newBool(), bare: "true", later: true, help: "refuse routes for reserved message types"},
+		{name: "refuse-reserved", value: newBool(), bare: "true", help: "refuse routes for message types 0 to 99, which RMR keeps for itself"},
 		{name: "rtg-chunk", value: newSize("65536"), later: true, help: "size of a part of a route table"},
 		{name: "app-expire", value: newDuration(24 * time.Hour), later: true, help: "after how long a silent app is forgotten"},
 		{name: "log-level", value: newChoice("info", "trace", "debug", "info", "warn", "error"), help: "trace, debug, info, warn or error"},

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/spf13/pflag"
+
+	"floe/routing"
+	"floe/transport/http/api"
+)
+
+// routesLimit is the largest route text a command takes, in bytes.
+const routesLimit = 128 << 20
+
+func routeCommands() []*command {
+	return []*command{
+		{name: "routes", short: "show, check, load and look up routes of RMR messages",
+			long: `Show, check, load and look up routes: the route table and MEID map of a group of
+RMR applications, in the text form of the RMR library.`,
+			example: "floe routes check routes.txt\nfloe routes load routes.txt\nfloe routes show"},
+		{parent: "routes", name: "show", min: 0, max: 0, prints: true, reads: true, slow: true,
+			short:   "print table and map, as text that loads as it stands",
+			long:    "Print table and map as text that loads as it stands. Equal routes give equal bytes, on every node.",
+			example: "floe routes show > routes.txt",
+			run:     runShowRoutes},
+		{parent: "routes", name: "check", args: "FILE|-", min: 1, max: 1, prints: true, slow: true,
+			short:   "say all there is to say about a route text, and change nothing",
+			long:    "Say all there is to say about a route text, and change nothing: errors, for which it would be refused, and warnings. Exits 1 on an error.",
+			example: "floe routes check routes.txt",
+			run:     runCheckRoutes},
+		{parent: "routes", name: "diff", args: "FILE|-", min: 1, max: 1, prints: true, reads: true, slow: true,
+			short:   "print what loading a route text would change",
+			example: "floe routes diff routes.txt",
+			run:     runDiffRoutes},
+		{parent: "routes", name: "load", args: "FILE|-", min: 1, max: 1, prints: true, slow: true,
+			short: "load a route text, whole or not at all",
+			long: `Load a route text, whole or not at all. A whole table (newrt) takes the place of
+the one before, a delta (updatert) and a map (meid_map) change what they name.
+Warnings go to stderr.`,
+			flags: func(f *pflag.FlagSet) {
+				f.Var(newNumber(0, 0, math.MaxInt64), "if-version", "load only if the routes are at this version; 0: if nothing was ever loaded")
+			},
+			example: "floe routes load routes.txt\nfloe routes load --if-version 17 routes.txt",
+			run:     runLoadRoutes},
+		{parent: "routes", name: "lookup", min: 0, max: 0, prints: true, reads: true,
+			short: "say where a message goes, and why",
+			long:  "Say where a message goes, step by step, or why it goes nowhere. Exits 1 where it goes nowhere.",
+			flags: func(f *pflag.FlagSet) {
+				f.Var(newNumber(0, math.MinInt32, math.MaxInt32), "mtype", "message type (needed)")
+				f.Var(newNumber(int64(routing.AnySubID), math.MinInt32, math.MaxInt32), "subid", "subscription id, -1 for none")
+				f.Var(newText(""), "meid", "the message's `MEID`")
+				f.Var(newText(""), "sender", "`HOST:PORT` of who sends it")
+			},
+			example: "floe routes lookup --mtype 12050 --subid 7\nfloe routes lookup --mtype 12040 --meid gnb_001_001_0000019b",
+			run:     runLookup},
+	}
+}
+
+func runShowRoutes(ctx context.Context, s *session, _ *call) error {
+	text, err := s.client.Routes(ctx)
+	if err != nil {
+		return err
+	}
+	shown := struct {
+		Text string `json:"text"`
+	}{string(text)}
+	return s.print(shown, func() { _, _ = s.out.Write(text) })
+}
+
+func runCheckRoutes(ctx context.Context, s *session, c *call) error {
+	text, err := s.file(c.args[0], routesLimit)
+	if err != nil {
+		return err
+	}
+	checked, err := s.client.CheckRoutes(ctx, text)
+	if err != nil {
+		return err
+	}
+	err = s.print(checked, func() {
+		for _, f := range checked.Findings {
+			s.say("%v", f)
+		}
+		if checked.OK {
+			s.say("the text is good: %d routes, %d MEIDs", checked.Routes, checked.MEIDs)
+		} else {
+			s.say("the text would be refused")
+		}
+	})
+	if err == nil && !checked.OK {
+		return &exitError{api.ExitRefused}
+	}
+	return err
+}
+
+func runDiffRoutes(ctx context.Context, s *session, c *call) error {
+	text, err := s.file(c.args[0], routesLimit)
+	if err != nil {
+		return err
+	}
+	diff, err := s.client.DiffRoutes(ctx, text)
+	if err != nil {
+		return err
+	}
+	return s.print(diff, func() {
+		for _, r := range diff.Removed {
+			s.say("- %s", r)
+		}
+		for _, r := range diff.Added {
+			s.say("+ %s", r)
+		}
+		if len(diff.Removed)+len(diff.Added) == 0 {
+			s.say("no change")
+		}
+	})
+}
+
+func runLoadRoutes(ctx context.Context, s *session, c *call) error {
+	text, err := s.file(c.args[0], routesLimit)
+	if err != nil {
+		return err
+	}
+	var at *uint64
+	if c.flags.Changed("if-version") {
+		version, err := strconv.ParseUint(c.text("if-version"), 10, 64)
+		if err != nil {
+			return usagef("--if-version: %v", err)
+		}
+		at = &version
+	}
+	loaded, err := s.client.LoadRoutes(ctx, text, at)
+	if err != nil {
+		return err
+	}
+	for _, f := range loaded.Findings {
+		fmt.Fprintln(s.err, f)
+	}
+	return s.print(loaded, func() {
+		word := "loaded"
+		if !loaded.Changed {
+			word = "no change"
+		}
+		s.say("%s: %d routes, %d MEIDs, version %d", word, loaded.Routes, loaded.MEIDs, loaded.Version)
+	})
+}
+
+func runLookup(ctx context.Context, s *session, c *call) error {
+	if !c.flags.Changed("mtype") {
+		return usagef("`lookup' needs --mtype")
+	}
+	found, err := s.client.LookupRoute(ctx, api.RouteQuery{
+		MType: c.int32("mtype"), SubID: c.int32("subid"), MEID: c.text("meid"), Sender: c.text("sender"),
+	})
+	if err != nil {
+		return err
+	}
+	err = s.print(found, func() {
+		for _, line := range found.Why {
+			s.say("%s", line)
+		}
+	})
+	if err == nil && found.Reason != "" {
+		return fmt.Errorf("the message goes nowhere: %s", found.Reason)
+	}
+	return err
+}
+
+// int32 returns a flag's number, which was checked when it was set.
+func (c *call) int32(name string) int32 {
+	n, _ := strconv.ParseInt(c.text(name), 10, 32)
+	return int32(n)
+}
