@@ -37,7 +37,7 @@
 //	W14   TestTenThousandTopicsOnThreeNodes                 transport/ice
 //	S01   TestStoppedSubscriberCostsBoundedMemory           transport/delivery
 //	S03   TestQueuePolicies                                 transport/delivery
-//	X01                                                     scripts/ops
+//	X01                                                     scripts/ops (TestStaleNodeComesBackFirst)
 //	X03   TestWholeGraphIsBackAfterAKill                    fsm
 //	X04   TestNodeThatMissedASubscribersMove
 //	X06   TestSubscribeWithoutQuorum                        cluster
@@ -45,8 +45,9 @@
 //	X09   TestDestroyRacesWithSubscribeAndLink              transport/ice, topics
 //	X10   TestSubscribeWithoutQuorum                        transport/ice
 //	X12   TestStopWithSubscribersAtSilentHosts
+//	X13                                                     scripts/ops (TestInterfaceGoesDown)
 //	E12   TestLinkBetweenClustersWhileConnectionsAreCut, TestLinkToAnotherClusterFollowsItsNodes
-//	C..                                                     scripts/ops
+//	C..                                                     scripts/ops; C17 cluster (TestNonVoterNeverStands)
 //
 // Beside them: the manual's federation over kills and moves (manual_test.go), a real IceStorm and IceGrid registry
 // (icestorm_test.go, locator_test.go), links between clusters (clusters_test.go), failover (failover_test.go), clean stops

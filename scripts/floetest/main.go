@@ -12,6 +12,9 @@ import (
 // binary is the path of the program under test; Main sets it.
 var binary string
 
+// Binary is the path of the program under test, once Main runs.
+func Binary() string { return binary }
+
 // Main builds floe, runs the tests and returns their exit code. FLOE_TEST_BINARY names a program to use instead of
 // building one.
 func Main(m *testing.M) int {

@@ -103,3 +103,12 @@ func (l *Lab) unheard(name string) []string {
 	slices.Sort(hosts)
 	return hosts
 }
+
+// Interface takes the network interface of a node down, or up again.
+func (n *Node) Interface(up bool) error {
+	if !n.lab.Namespaces {
+		return ErrNoNetwork
+	}
+	state := map[bool]string{true: "up", false: "down"}[up]
+	return ip("-n", n.lab.namespace(n.Name), "link", "set", "eth0", state)
+}

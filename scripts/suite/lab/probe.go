@@ -1,8 +1,12 @@
 package lab
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"net"
+	"os/exec"
+	"strings"
 	"time"
 )
 
@@ -45,4 +49,19 @@ func (l *Lab) Probe(limit time.Duration) (map[string]bool, error) {
 		}
 	}
 	return out, nil
+}
+
+// Output runs a command in the hub, where clients sit, and returns what it
+// printed. An error holds what it said on stderr.
+func (l *Lab) Output(ctx context.Context, argv ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &said, time.Second
+	if err := l.within(hub, cmd.Start); err != nil {
+		return "", err
+	}
+	if err := cmd.Wait(); err != nil {
+		return "", fmt.Errorf("%s: %w: %s", strings.Join(argv, " "), err, said.String())
+	}
+	return out.String(), nil
 }
