@@ -199,7 +199,7 @@ func TestFlagsOfTheDesign(t *testing.T) {
 			t.Errorf("--%s: the help says %q", s.name, flags.Lookup(s.name).Usage)
 		}
 	}
-	for _, later := range []string{"--rtg=:4561", "--nbi=:3800", "--rmr-topics=:4563", "--seed-routes=x", "--probe", "--auto-remove=1h"} {
+	for _, later := range []string{"--rtg=:4561", "--nbi=:3800", "--rmr-topics=:4563", "--probe", "--auto-remove=1h"} {
 		if code, _, errs := runFloe(t, nil, "start", later); code != 2 || !strings.Contains(errs, "comes with a later version") {
 			t.Errorf("%s: code %d, %s", later, code, errs)
 		}

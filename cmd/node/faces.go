@@ -59,7 +59,7 @@ func (f nodesFace) Status(ctx context.Context) api.Status {
 	if age := f.ContactAge(); age >= 0 {
 		out.ContactAge = age.Seconds()
 	}
-	out.Problems = append(append(out.Problems, st.Problems...), f.hub.Problems()...)
+	out.Problems = append(append(append(out.Problems, st.Problems...), f.hub.Problems()...), f.problems()...)
 	return out
 }
 

@@ -45,7 +45,9 @@ type node struct {
 	leave     chan struct{}
 	leaveOnce sync.Once
 	leaders   atomic.Uint64 // how many this node saw come
-	settings  sync.Mutex    // guards the options that change while the node runs
+	// seedProblem says why the seed of routes can't be loaded; nil: it can.
+	seedProblem atomic.Pointer[string]
+	settings    sync.Mutex // guards the options that change while the node runs
 }
 
 // build makes a node that listens and has its data, and does nothing yet. On
@@ -220,6 +222,7 @@ func (n *node) run(ctx context.Context) (left int, err error) {
 	hub := n.startPart(failed, "delivery", n.hub.Run)
 	exchange := n.startPart(failed, "native", n.native.Run)
 	leaders := n.startPart(failed, "leaders", n.countLeaders)
+	seed := n.startPart(failed, "seed", n.seedRoutes)
 	var faces sync.WaitGroup
 	n.serveFaces(&faces, failed)
 
@@ -246,6 +249,7 @@ func (n *node) run(ctx context.Context) (left int, err error) {
 	exchange.end()
 	hub.end()
 	n.sender.Close(owed)
+	seed.end()
 	leaders.end()
 	core.end()
 	if shut := n.port.Shutdown(limit); shut != nil {

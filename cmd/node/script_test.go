@@ -30,7 +30,7 @@ func TestScripts(t *testing.T) {
 			e.Values[nodesKey] = map[string]*running{}
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"floe": cmdFloe, "code": cmdCode, "node": cmdNode, "stop": cmdStop, "waitfor": cmdWaitFor, "voters": cmdVoters, "ended": cmdEnded},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"floe": cmdFloe, "code": cmdCode, "node": cmdNode, "stop": cmdStop, "waitfor": cmdWaitFor, "voters": cmdVoters, "ended": cmdEnded, "routes": cmdRoutes, "logged": cmdLogged},
 	})
 }
 
@@ -226,6 +226,23 @@ func cmdVoters(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: voters NAME N")
 	}
 	await(ts, func() bool { return strings.Contains(scrape(ts, args[0]), "\nfloe_voters "+args[1]+"\n") })
+}
+
+// cmdRoutes: routes NAME N waits until a node's copy has N routes.
+func cmdRoutes(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: routes NAME N")
+	}
+	await(ts, func() bool { return strings.Contains(scrape(ts, args[0]), "\nfloe_routes "+args[1]+"\n") })
+}
+
+// cmdLogged: logged NAME TEXT waits until a node's log holds a text.
+func cmdLogged(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: logged NAME TEXT")
+	}
+	r := ts.Value(nodesKey).(map[string]*running)[args[0]]
+	await(ts, func() bool { return strings.Contains(r.err.String(), args[1]) })
 }
 
 // cmdEnded: ended NAME waits until a node's process ended by itself, with 0.

@@ -85,7 +85,7 @@ func startSettings() []setting {
 		{name: "nbi", value: newListener("off"), later: true, help: "listener for the old route manager's REST calls"},
 		{name: "rmr-published", value: newText(""), later: true, help: "`HOST[:PORT]` that RMR apps are told"},
 		{name: "rtg-published", value: newText(""), later: true, help: "`HOST[:PORT]` that RMR apps are told for route tables"},
-		{name: "seed-routes", value: newText(""), later: true, help: "`FILE` with routes to begin with"},
+		{name: "seed-routes", value: newText(""), help: "`FILE` with routes for a cluster that never had any; also FLOE_SEED_RT"},
 		{name: "probe", value: newBool(), bare: "true", later: true, help: "probe endpoints of routes"},
 		{name: "refuse-reserved", value: newBool(), bare: "true", help: "refuse routes for message types 0 to 99, which RMR keeps for itself"},
 		{name: "rtg-chunk", value: newSize("65536"), later: true, help: "size of a part of a route table"},
