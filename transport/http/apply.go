@@ -19,7 +19,7 @@ const applyTries = 5
 // apply brings the graph to what a script says, whole or not at all.
 func (s *Server) apply(ctx context.Context, r *http.Request) (any, error) {
 	var ask api.Apply
-	if err := decode(r, bulkLimit, &ask); err != nil {
+	if err := decode(r, bulkLimit, &ask, "script"); err != nil {
 		return nil, err
 	}
 	wanted, err := parseGraph(ask.Script)

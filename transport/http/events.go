@@ -21,7 +21,7 @@ const streamGrace = time.Second
 
 func (s *Server) publish(ctx context.Context, r *http.Request) (any, error) {
 	var ask api.Publish
-	if err := decode(r, bulkLimit, &ask); err != nil {
+	if err := decode(r, bulkLimit, &ask, "topic"); err != nil {
 		return nil, err
 	}
 	if s.config.Events == nil {

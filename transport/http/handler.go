@@ -158,7 +158,8 @@ func (s *Server) propose(ctx context.Context, r *http.Request, op fsm.Op) (fsm.R
 }
 
 // decode reads a request's body, which is one JSON value with known fields.
-func decode(r *http.Request, limit int64, into any) error {
+// The needed ones have to be there: an empty name is a name as well.
+func decode(r *http.Request, limit int64, into any, needed ...string) error {
 	body, err := readBody(r, limit)
 	var refused *api.Error
 	if errors.As(err, &refused) {
@@ -167,8 +168,14 @@ func decode(r *http.Request, limit int64, into any) error {
 	if err == nil && !utf8.Valid(body) { // the decoder would put something else in its place
 		err = errors.New("it is not UTF-8")
 	}
+	if err == nil && halfCharacter(body) {
+		err = errors.New(`a \u escape is half a character`)
+	}
 	if err == nil {
 		err = decodeOne(body, into)
+	}
+	if err == nil {
+		err = requireFields(body, needed)
 	}
 	if err != nil {
 		return refuse(api.BadRequest, "the request's body is not the JSON this call takes: "+err.Error())

@@ -33,7 +33,7 @@ func (s *Server) listLinks(ctx context.Context, r *http.Request) (any, error) {
 
 func (s *Server) link(ctx context.Context, r *http.Request) (any, error) {
 	var ask api.NewLink
-	if err := decode(r, bodyLimit, &ask); err != nil {
+	if err := decode(r, bodyLimit, &ask, "from", "to"); err != nil {
 		return nil, err
 	}
 	op, err := s.linkOp(ctx, s.config.Group.View(), ask)

@@ -28,7 +28,7 @@ func (s *Server) listTopics(ctx context.Context, r *http.Request) (any, error) {
 
 func (s *Server) createTopic(ctx context.Context, r *http.Request) (any, error) {
 	var ask api.NewTopic
-	if err := decode(r, bodyLimit, &ask); err != nil {
+	if err := decode(r, bodyLimit, &ask, "name"); err != nil {
 		return nil, err
 	}
 	result, err := s.propose(ctx, r, fsm.CreateTopic{Name: ask.Name})
