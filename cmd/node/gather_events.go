@@ -28,6 +28,7 @@ var (
 
 	nativeTopics      = gauge("floe_native_topics", "Topics that native subscribers of this node want.")
 	nativeSubscribers = gauge("floe_native_subscribers", "Native subscribers of this node.")
+	nativeBetween     = counter("floe_native_dropped_between_nodes_total", "Events for native subscribers of other nodes that were dropped on the way to their node, counted per event and node.")
 )
 
 // events adds the sums over all receivers, those that are gone included. At
@@ -53,6 +54,7 @@ func (s samples) native(stats native.Stats) {
 	s.put(eventsQueued, float64(offered-past), "native")
 	s.put(nativeTopics, float64(stats.Topics))
 	s.put(nativeSubscribers, float64(stats.Subscribers))
+	s.put(nativeBetween, float64(stats.DroppedBetween))
 }
 
 // exists tells whether a topic is still in the view: the hub keeps those

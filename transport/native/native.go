@@ -82,7 +82,7 @@ type counter struct{ atomic.Uint64 }
 
 func (c *counter) add(n uint64) { c.Add(n) }
 
-type counts struct{ offered, delivered, dropped counter }
+type counts struct{ offered, delivered, dropped, between counter }
 
 // Stats are figures since this node started, counted per event and native
 // subscriber of this node.
@@ -92,6 +92,9 @@ type Stats struct {
 	Subscribers                 int
 	// Topics is how many topics they want.
 	Topics int
+	// DroppedBetween counts the events of this node that subscribers of other
+	// nodes wanted, once per node, but that the way there had no room for.
+	DroppedBetween uint64
 }
 
 // New returns a Native without subscribers. Register it as a tap of the hub,
@@ -182,6 +185,7 @@ func (n *Native) Stats() Stats {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	s := Stats{Offered: n.counts.offered.Load(), Delivered: n.counts.delivered.Load(), Dropped: n.counts.dropped.Load(), Subscribers: len(n.local), Topics: len(n.wants.Load().local)}
+	s.DroppedBetween = n.counts.between.Load()
 	for sub := range n.local {
 		s.Queued += sub.queue.len()
 	}

@@ -348,6 +348,9 @@ func TestStuckPeerHoldsNobodyUp(t *testing.T) {
 	if n.Wants(n.config.Hub.Topic("A").ID()) {
 		t.Error("the interest stayed")
 	}
+	if got := n.Stats().DroppedBetween; got != 1000 {
+		t.Errorf("%d events counted as dropped between the nodes, want 1000", got)
+	}
 }
 
 // await waits until cond holds; it looks at each change of who wants what.

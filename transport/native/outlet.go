@@ -18,14 +18,13 @@ type outlet struct {
 	queue *queue
 	ids   []topics.ID // guarded by Native.mu
 	acks  chan uint64 // sequence numbers to be acknowledged; the latest counts
-	lost  counter
 }
 
 // Serve serves a stream that another node opened: it takes that node's
 // interests and sends the events. It returns when the stream ends.
 func (n *Native) Serve(ctx context.Context, node string, s Stream) error {
 	o := &outlet{node: node, acks: make(chan uint64, 1)}
-	o.queue = newQueue(n.config.QueueEvents, n.config.QueueBytes, &o.lost)
+	o.queue = newQueue(n.config.QueueEvents, n.config.QueueBytes, &n.counts.between)
 	ctx, cancel := context.WithCancel(ctx)
 	var writer sync.WaitGroup
 	writer.Go(func() {
@@ -36,6 +35,7 @@ func (n *Native) Serve(ctx context.Context, node string, s Stream) error {
 	n.dropOutlet(o)
 	cancel()
 	writer.Wait()
+	o.queue.close()
 	return err
 }
 
@@ -105,6 +105,7 @@ func (o *outlet) write(ctx context.Context, s Stream) {
 		}
 		var err error
 		if last, err = writeBatch(s, b, last); err != nil {
+			o.queue.everMissed.add(uint64(len(b.items))) // how much arrived is not known
 			return
 		}
 	}
