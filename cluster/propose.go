@@ -289,15 +289,34 @@ func (n *Node) leaveTimeToAsk(ctx context.Context) (context.Context, context.Can
 // noQuorum counts who can be reached.
 func (n *Node) noQuorum(ctx context.Context) *NoQuorum {
 	_, last, _ := n.leaders.get()
+	q := &NoQuorum{LastLeader: last}
+	voters := n.voters()
+	reachable := n.askAround(ctx, voters)
+	if n.half.Load() == nil {
+		q.Reason = n.errOutOfService().Error()
+		delete(reachable, n.id) // it does not vote
+	}
+	q.Voters, q.Reachable = len(voters), len(reachable)
+	return q
+}
+
+// voters are the ids of the nodes that count: as Raft has them, for after a
+// restart the View may be older; without Raft as the View has them.
+func (n *Node) voters() []string {
+	var ids []string
 	h := n.half.Load()
 	if h == nil {
-		return &NoQuorum{LastLeader: last, Reason: n.errOutOfService().Error(), Voters: n.View().Voters()}
+		for _, s := range n.View().Servers {
+			if s.Voter {
+				ids = append(ids, s.ID)
+			}
+		}
+		return ids
 	}
-	var voters []string
-	for _, s := range h.servers() { // what Raft goes by; after a restart the View may be older
+	for _, s := range h.servers() {
 		if s.Suffrage == raft.Voter {
-			voters = append(voters, string(s.ID))
+			ids = append(ids, string(s.ID))
 		}
 	}
-	return &NoQuorum{Voters: len(voters), Reachable: len(n.askAround(ctx, voters)), LastLeader: last}
+	return ids
 }

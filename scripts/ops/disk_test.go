@@ -51,6 +51,9 @@ func TestDiskFull(t *testing.T) {
 		missing(t, n, made.acked)
 	}
 	publishAlone(t, full, made.acked[0])
+	if r := full.Floe("create", "refused"); r.Exit != 4 || !strings.Contains(r.Stderr, "2 of 3 voters reachable") {
+		t.Errorf("a change asked of the full node: exit %d, %s", r.Exit, r.Stderr)
+	}
 	if err := os.Remove(filepath.Join(full.Dir, "filler")); err != nil {
 		t.Fatal(err)
 	}
