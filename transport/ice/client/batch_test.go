@@ -55,6 +55,18 @@ func TestBatchBytes(t *testing.T) {
 			t.Errorf("event %d: size %d, end %d, want %d", i, b.size, b.entries[i].end, len(want))
 		}
 	}
+	// The same events as one BatchRequest.
+	var start int
+	want, start = proto.BeginBatch(want)
+	for _, e := range b.entries {
+		b.events = append(b.events, e.event)
+		want = append(append(want, target...), e.event.Tail...)
+	}
+	want = proto.EndBatch(want, start, len(b.events), 0)
+	b.batchRequest(target)
+	if last := b.entries[len(b.entries)-1]; b.size != len(want) || last.end != len(want) {
+		t.Errorf("batch: size %d, end %d, want %d", b.size, last.end, len(want))
+	}
 	var got []byte
 	for _, piece := range b.slices() {
 		got = append(got, piece...)

@@ -215,11 +215,17 @@ func (b *batch) batchRequest(target []byte) {
 	n := len(b.buf)
 	var start int
 	b.buf, start = proto.BeginBatch(b.buf)
-	for _, ev := range b.events {
-		b.buf = proto.AppendBatchEntry(b.buf, target, ev.Tail)
-	}
-	b.buf = proto.EndBatch(b.buf, start, len(b.events), 0)
 	b.grew(n)
+	apart := 0 // bytes of the message that are not in buf
+	for _, ev := range b.events {
+		b.buf = append(b.buf, target...)
+		b.size += len(target)
+		b.tail(ev.Tail)
+		if len(ev.Tail) >= largeTail {
+			apart += len(ev.Tail)
+		}
+	}
+	b.buf = proto.EndBatch(b.buf, start, len(b.events), apart)
 	for _, ev := range b.events {
 		b.entries = append(b.entries, entry{event: ev, end: b.size})
 	}

@@ -61,14 +61,10 @@ func BeginBatch(dst []byte) ([]byte, int) {
 	return append(dst, 0, 0, 0, 0), start
 }
 
-// AppendBatchEntry appends one entry: a target (see AppendTarget) and the tail
-// of a request.
-func AppendBatchEntry(dst, target, tail []byte) []byte {
-	return append(append(dst, target...), tail...)
-}
-
-// EndBatch sets count and size of the batch begun at start, with extra bytes
-// of its entries sent from elsewhere, and returns dst.
+// EndBatch sets count and size of the batch begun at start, once its entries
+// are appended, each a target (see AppendTarget) and the tail of a request.
+// extra is how many bytes of the entries are sent from elsewhere. It returns
+// dst.
 func EndBatch(dst []byte, start, count, extra int) []byte {
 	binary.LittleEndian.PutUint32(dst[start+HeaderSize:], uint32(count))
 	return PatchSize(dst, start, extra)

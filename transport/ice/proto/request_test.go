@@ -132,7 +132,7 @@ func TestBatch(t *testing.T) {
 	for _, tt := range tests {
 		message, start := BeginBatch([]byte("x"))
 		for _, e := range tt.entries {
-			message = AppendBatchEntry(message, target, e)
+			message = append(append(message, target...), e...)
 		}
 		message = EndBatch(message, start, tt.count, 0)
 		b, err := ParseBatch(message[start+HeaderSize:])

@@ -177,7 +177,7 @@ func recodeBatch(body []byte) ([]byte, error) {
 	out, start := BeginBatch(nil)
 	count := 0
 	for r := new(Request); b.Next(r); count++ {
-		out = AppendBatchEntry(out, AppendTarget(nil, r.Identity, r.Facet), r.Tail)
+		out = append(AppendTarget(out, r.Identity, r.Facet), r.Tail...)
 	}
 	return EndBatch(out, start, count, 0), b.Err()
 }
