@@ -186,7 +186,12 @@ func TestBacklogAfterOutage(t *testing.T) {
 			time.Sleep(2 * time.Millisecond)
 		}
 		s = serverAt(t, address)
-		eventually(t, "the backlog arrives", func() bool { return st.receiver().Queued == 0 })
+		// Written is not yet executed: the last one tells that all are.
+		eventually(t, "the backlog arrives", func() bool {
+			got := s.executed()
+			return len(got) > 0 && got[len(got)-1] == "e19"
+		})
+		eventually(t, "nothing is left", func() bool { return st.receiver().Queued == 0 })
 		got := s.executed()
 		lost := int(st.receiver().Lost())
 		if want := names(20)[20-len(got):]; !slices.Equal(got, want) {
