@@ -61,11 +61,12 @@ func clientIP(c net.Conn) netip.Addr {
 }
 
 // open reads the preamble and hands the connection to its kind.
-func (p *Port) open(tcp net.Conn, released func()) {
+func (p *Port) open(tcp *net.TCPConn, released func()) {
 	tune(tcp, 2*p.cfg.PeerTimeout)
-	var nc net.Conn = tcp
+	w := newWindowed(tcp, false)
+	var nc net.Conn = w
 	if p.cfg.WrapAccepted != nil {
-		nc = p.cfg.WrapAccepted(tcp)
+		nc = p.cfg.WrapAccepted(w)
 	}
 	// Two sets take turns, so that Shutdown can tell the two states apart;
 	// the connection ends, and is released, when it leaves its last one.
@@ -80,6 +81,9 @@ func (p *Port) open(tcp net.Conn, released func()) {
 		released()
 		p.reject(nc.RemoteAddr(), err)
 		return
+	}
+	if w.on.Store(k == kindEvents); k != kindEvents && nc == w {
+		nc = tcp // as it is
 	}
 	c, ok := p.accepted.add(nc, released)
 	p.handshaking.remove(early)

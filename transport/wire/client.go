@@ -73,6 +73,9 @@ func (c *Client) dialFor(ctx context.Context, address string, k kind, timeout ti
 	}
 	tune(tcp, dead)
 	nc := tcp
+	if plain, ok := tcp.(*net.TCPConn); ok && k == kindEvents {
+		nc = newWindowed(plain, true)
+	}
 	if err := c.introduce(ctx, &nc, address, k); err != nil {
 		_ = nc.Close() // err is the one to tell
 		return nil, c.dialError(fmt.Errorf("peer %s: %w", address, err))
