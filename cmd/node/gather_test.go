@@ -237,7 +237,7 @@ func publishBatch(t *testing.T, address string, target proto.Identity, n int) {
 	}
 	b, at := proto.BeginBatch(nil)
 	for range n {
-		b = proto.AppendBatchEntry(b, proto.AppendTarget(nil, target, ""), proto.AppendTail(nil, "message", proto.ModeNormal, proto.Context{}, ice.Text("x")))
+		b = append(append(b, proto.AppendTarget(nil, target, "")...), proto.AppendTail(nil, "message", proto.ModeNormal, proto.Context{}, ice.Text("x"))...)
 	}
 	if _, err := conn.Write(proto.EndBatch(b, at, n, 0)); err != nil {
 		t.Fatal(err)
