@@ -38,6 +38,13 @@ var arrows = []struct{ from, not, why string }{
 	{"floe/transport/ice/proto", "floe/", "bytes only"},
 	{"floe/transport/ice/server", "floe/transport/delivery", "the server knows no IceStorm"},
 	{"floe/transport/http", "floe/transport/wire", "faces are strangers to each other"},
+	{"floe/transport/rmr", "floe/cluster", "an application needs no cluster"},
+	{"floe/transport/rmr", "floe/transport/http", "faces are strangers to each other"},
+	{"floe/transport/rmr", "floe/transport/ice", "faces are strangers to each other"},
+	{"floe/transport/rmr", "floe/transport/native", "faces are strangers to each other"},
+	{"floe/transport/rmr", "floe/transport/wire", "faces are strangers to each other"},
+	{"floe/transport/rmr/proto", "floe/", "bytes only"},
+	{"floe/transport/rmr/proto", "net", "bytes only"},
 	{"floe/transport/native", "floe/transport/http", "faces are strangers to each other"},
 }
 

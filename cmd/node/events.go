@@ -141,13 +141,18 @@ func (s *session) printEvent(ev *api.Received) error {
 	return err
 }
 
-// payloadText is a payload as one line: text as it is, else hexadecimal.
+// payloadText is an event's payload as one line.
 func payloadText(ev *api.Received) string {
 	if ev.Encapsulation {
 		return fmt.Sprintf("encapsulation:%x", ev.Data)
 	}
-	if !utf8.Valid(ev.Data) || strings.ContainsFunc(string(ev.Data), func(r rune) bool { return r < ' ' && r != '\t' }) {
-		return fmt.Sprintf("hex:%x", ev.Data)
+	return lineText(ev.Data)
+}
+
+// lineText is bytes as one line: text as it is, else hexadecimal.
+func lineText(b []byte) string {
+	if !utf8.Valid(b) || strings.ContainsFunc(string(b), func(r rune) bool { return r < ' ' && r != '\t' }) {
+		return fmt.Sprintf("hex:%x", b)
 	}
-	return string(ev.Data)
+	return string(b)
 }

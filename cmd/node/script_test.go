@@ -30,7 +30,7 @@ func TestScripts(t *testing.T) {
 			e.Values[nodesKey] = map[string]*running{}
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"floe": cmdFloe, "code": cmdCode, "node": cmdNode, "stop": cmdStop, "waitfor": cmdWaitFor, "voters": cmdVoters, "ended": cmdEnded, "routes": cmdRoutes, "logged": cmdLogged},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"floe": cmdFloe, "code": cmdCode, "node": cmdNode, "stop": cmdStop, "waitfor": cmdWaitFor, "voters": cmdVoters, "ended": cmdEnded, "routes": cmdRoutes, "logged": cmdLogged, "recv": cmdRecv},
 	})
 }
 
@@ -194,6 +194,32 @@ func cmdNode(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("FLOE_ADDR", address)
 	ts.Setenv(name+"_HTTP", address)
 	ts.Setenv(name+"_PEER", peer)
+}
+
+// cmdRecv: recv NAME FLAGS... starts floe recv on a free port, whose endpoint
+// becomes $NAME. "ended NAME" waits until it ends, "stop NAME" keeps its output.
+func cmdRecv(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: recv NAME [FLAGS...]")
+	}
+	r := &running{done: make(chan int, 1)}
+	ctx, cancel := context.WithCancel(context.Background())
+	r.cancel = cancel
+	go func() {
+		line := append([]string{"recv", "--listen", "127.0.0.1:0"}, args[1:]...)
+		r.done <- run(ctx, line, stdio{strings.NewReader(""), &r.out, &r.err, noEnv})
+	}()
+	ts.Defer(func() {
+		r.cancel()
+		<-r.done
+		r.done <- 0
+	})
+	endpoint, ok := r.err.await(`listening on (\S+)`, nil)
+	if !ok {
+		ts.Fatalf("floe recv does not listen\n%s", r.err.String())
+	}
+	ts.Value(nodesKey).(map[string]*running)[args[0]] = r
+	ts.Setenv(args[0], endpoint)
 }
 
 // cmdStop: stop NAME stops a node and leaves its output in $WORK/NAME.out.
