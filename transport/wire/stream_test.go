@@ -212,7 +212,8 @@ func TestDeadPeerEndsReaderAndBlockedWriter(t *testing.T) {
 
 // A peer whose application reads nothing is alive; its stream only waits.
 func TestSlowReaderIsNotDead(t *testing.T) {
-	server, caller := listen(t, Config{Options: quick}), listen(t, Config{Options: quick})
+	patient := Options{KeepAlive: 20 * time.Millisecond, PeerTimeout: time.Second}
+	server, caller := listen(t, Config{Options: patient}), listen(t, Config{Options: patient})
 	resume := make(chan struct{})
 	total := make(chan int, 1)
 	server.ServeStreams(func(ctx context.Context, s *Stream) {
@@ -242,7 +243,7 @@ func TestSlowReaderIsNotDead(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	<-time.After(3 * quick.PeerTimeout) // the time under test
+	<-time.After(2 * patient.PeerTimeout) // the time under test
 	close(resume)
 	if got := <-total; got != want {
 		t.Errorf("got %d bytes, want %d", got, want)

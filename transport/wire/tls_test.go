@@ -48,6 +48,7 @@ func overTLS(t *testing.T) Options {
 
 func TestTLSFitsUnderTheSeam(t *testing.T) {
 	opts := overTLS(t)
+	opts.HandshakeTimeout = 10 * time.Second // both sides work on this machine
 	server, caller := listen(t, Config{Options: opts}), listen(t, Config{Options: opts})
 	server.Serve(echo)
 	server.ServeStreams(stay)
