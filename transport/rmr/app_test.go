@@ -197,6 +197,23 @@ func TestReconnects(t *testing.T) {
 	}
 }
 
+// What finds its connection broken is sent on another one.
+func TestSendsAgainOnANewConnection(t *testing.T) {
+	a := made(t, Config{})
+	b, to := listening(t, Config{})
+	for range 20 {
+		send(t, a, to, text(1, "one"))
+		receive(t, b)
+		c, _, err := a.connTo(t.Context(), to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = c.nc.(*net.TCPConn).CloseWrite()
+		send(t, a, to, text(1, "two"))
+		receive(t, b)
+	}
+}
+
 // The newest is dropped where nobody receives; the sender is never held up.
 func TestFullQueue(t *testing.T) {
 	for name, cfg := range map[string]Config{"messages": {Queue: 4}, "bytes": {QueueBytes: 4 * 344}} {

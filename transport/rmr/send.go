@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 
 	"floe/transport/rmr/proto"
 )
@@ -32,8 +33,8 @@ func (a *App) send(ctx context.Context, to string, m proto.Message) error {
 		}
 		err = a.write(ctx, c, m)
 		var broken *Unreachable
-		if !errors.As(err, &broken) || !old || !again || ctx.Err() != nil {
-			return err
+		if !errors.As(err, &broken) || !old || !again || ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded) {
+			return err // a peer that reads nothing will not read from another connection
 		}
 	}
 }
