@@ -162,15 +162,19 @@ func (o SetMember) apply(d *draft) (Result, error) {
 	if old, known := d.Member(o.Member.ID); known && old.Incarnation > o.Member.Incarnation {
 		return Result{}, refuse(ErrStale, o.Member.ID)
 	}
-	i, found := slices.BinarySearchFunc(d.Members, o.Member.ID, func(m Member, id string) int { return strings.Compare(m.ID, id) })
-	members := slices.Clone(d.Members)
-	if found {
-		members[i] = o.Member
-	} else {
-		members = slices.Insert(members, i, o.Member)
-	}
-	d.Members = members
+	d.Members = put(d.Members, o.Member, func(m Member) string { return m.ID })
 	return Result{}, nil
+}
+
+// put returns a sorted list with e in it, in place of one with its key.
+func put[E any](list []E, e E, key func(E) string) []E {
+	i, found := slices.BinarySearchFunc(list, key(e), func(x E, k string) int { return strings.Compare(key(x), k) })
+	list = slices.Clone(list)
+	if found {
+		list[i] = e
+		return list
+	}
+	return slices.Insert(list, i, e)
 }
 
 func (o DropMember) apply(d *draft) (Result, error) {
@@ -184,17 +188,10 @@ func (o SetCluster) apply(d *draft) (Result, error) {
 	if o.Cluster.ID == d.ClusterID {
 		return Result{}, &Refusal{Kind: ErrCluster, Name: o.Cluster.Name, Detail: "its addresses lead to this very cluster"}
 	}
-	i, found := slices.BinarySearchFunc(d.Clusters, o.Cluster.Name, func(p Peer, name string) int { return strings.Compare(p.Name, name) })
-	if found && d.Clusters[i].ID != o.Cluster.ID {
+	if old, known := d.Cluster(o.Cluster.Name); known && old.ID != o.Cluster.ID {
 		return Result{}, refuse(ErrCluster, o.Cluster.Name)
 	}
-	clusters := slices.Clone(d.Clusters)
-	if found {
-		clusters[i] = o.Cluster
-	} else {
-		clusters = slices.Insert(clusters, i, o.Cluster)
-	}
-	d.Clusters = clusters
+	d.Clusters = put(d.Clusters, o.Cluster, func(p Peer) string { return p.Name })
 	return Result{}, nil
 }
 

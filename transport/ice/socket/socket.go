@@ -109,6 +109,7 @@ type writer struct {
 	raw  syscall.RawConn
 	call func(fd uintptr) bool
 	v    net.Buffers
+	iov  []unix.Iovec
 	n    int
 	err  error
 }
@@ -139,12 +140,27 @@ func (w *writer) try(fd uintptr) bool {
 	return true
 }
 
-func (w *writer) once(fd uintptr) (int, error) {
+func (w *writer) once(fd uintptr) (n int, err error) {
 	if len(w.v) > 1 {
-		return unix.Writev(int(fd), w.v[:min(len(w.v), maxVector)])
+		return w.vector(fd)
 	}
 	b := w.v[0]
-	n, _, errno := syscall.RawSyscall(syscall.SYS_WRITE, fd, uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
+	return result(syscall.RawSyscall(syscall.SYS_WRITE, fd, uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b))))
+}
+
+func (w *writer) vector(fd uintptr) (int, error) {
+	w.iov = w.iov[:0]
+	for _, b := range w.v[:min(len(w.v), maxVector)] {
+		v := unix.Iovec{Base: unsafe.SliceData(b)}
+		v.SetLen(len(b))
+		w.iov = append(w.iov, v)
+	}
+	n, err := result(syscall.RawSyscall(syscall.SYS_WRITEV, fd, uintptr(unsafe.Pointer(unsafe.SliceData(w.iov))), uintptr(len(w.iov))))
+	clear(w.iov)
+	return n, err
+}
+
+func result(n, _ uintptr, errno syscall.Errno) (int, error) {
 	if errno != 0 {
 		return 0, errno
 	}
