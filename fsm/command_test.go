@@ -62,6 +62,29 @@ func golden() map[string]fsm.Command {
 	return commands
 }
 
+// goldenBytes returns what a golden file holds, and says so where got is not
+// that; with -update it is got from now on.
+func goldenBytes(t *testing.T, file string, got []byte) []byte {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(hex.EncodeToString(got)+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("the bytes are\n%x, %s says\n%x", got, file, want)
+	}
+	return want
+}
+
 func TestGoldenCommands(t *testing.T) {
 	seen := map[fsm.Kind]bool{}
 	for name, c := range golden() {
@@ -70,23 +93,7 @@ func TestGoldenCommands(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		file := filepath.Join("testdata", "commands", name+".hex")
-		if *update {
-			if err := os.WriteFile(file, []byte(hex.EncodeToString(got)+"\n"), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := hex.DecodeString(strings.TrimSpace(string(text)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(got, want) {
-			t.Errorf("%s: encoded as\n%x, the golden file says\n%x", name, got, want)
-		}
+		want := goldenBytes(t, filepath.Join("testdata", "commands", name+".hex"), got)
 		back, err := fsm.DecodeCommand(want)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)

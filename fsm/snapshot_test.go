@@ -2,10 +2,7 @@ package fsm_test
 
 import (
 	"bytes"
-	"encoding/hex"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"floe/fsm"
@@ -69,23 +66,7 @@ func blocks(text string) []fsm.RouteBlock {
 func TestSnapshotsKeepTheirBytes(t *testing.T) {
 	for name, n := range goldenSnapshots() {
 		got := snapshotOf(t, n.State)
-		file := filepath.Join("testdata", "snapshots", name+".hex")
-		if *update {
-			if err := os.WriteFile(file, []byte(hex.EncodeToString(got)+"\n"), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := hex.DecodeString(strings.TrimSpace(string(text)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(got, want) {
-			t.Errorf("%s: written as\n%x, the golden file says\n%x", name, got, want)
-		}
+		want := goldenBytes(t, filepath.Join("testdata", "snapshots", name+".hex"), got)
 		back := restored(t, want)
 		if again := snapshotOf(t, back.State); !bytes.Equal(again, want) || back.View().Digest() != n.View().Digest() {
 			t.Errorf("%s: restored, it is another state", name)

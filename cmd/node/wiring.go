@@ -64,7 +64,7 @@ func (n *node) makeIce() error {
 		return err
 	}
 	n.face, err = ice.New(ice.Config{
-		Node: n.cluster.ID(), Group: n.cluster, Hub: hubFace{n.hub}, Endpoints: n.sockets.published["ice"],
+		Node: n.cluster.ID(), Group: n.cluster, Hub: ice.FromHub(n.hub), Endpoints: n.sockets.published["ice"],
 		Caller: n.sender, Dedupe: client.NewDedupe(0), Adapter: adapter,
 		Leader: func() (string, uint64) { return n.cluster.LeaderID(), n.cluster.Term() },
 		Live:   n.cluster.Alive,
@@ -147,17 +147,6 @@ func (n *node) askReach(ctx context.Context, id string, proxy []byte) *bool {
 		return nil
 	}
 	return &reachable
-}
-
-// hubFace gives the hub's topics as the Ice face declares them.
-type hubFace struct{ *delivery.Hub }
-
-// Topic returns the topic of that name, nil if there is none.
-func (h hubFace) Topic(name string) ice.Topic {
-	if t := h.Hub.Topic(name); t != nil {
-		return t
-	}
-	return nil
 }
 
 // farTopics finds the link proxies of topics of other floe clusters.

@@ -64,9 +64,6 @@ func (t *Topic) PublishTo(id topics.Identity, ev *Event, b *Burst) bool {
 	return true
 }
 
-// HasSubscriber tells whether the topic has a subscriber of that identity.
-func (t *Topic) HasSubscriber(id topics.Identity) bool { return t.current().subscriber(id) != nil }
-
 func (t *Topic) deliver(f *fanout, ev *Event, now int64, b *Burst) {
 	for _, r := range f.own {
 		r.offer(ev, now, b)
