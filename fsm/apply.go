@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -24,9 +25,15 @@ func opVersion(op Op) uint32 {
 		}
 		return need
 	}
-	switch op.(type) {
+	switch o := op.(type) {
 	case ChangeRoutes, StageRoutes, CommitRoutes:
 		return 2
+	case DestroyTopic:
+		if o.Force {
+			return distributionVersion
+		}
+	case RegisterApp, ForgetApps, AckApps, SetServing, SetRelay, SetProbed:
+		return distributionVersion
 	}
 	return 1
 }
@@ -35,7 +42,7 @@ func opVersion(op Op) uint32 {
 // asked for.
 func byNode(op Op) bool {
 	switch op.(type) {
-	case Init, Barrier, SetMember, DropMember, Reap, RaiseVersion:
+	case Init, Barrier, SetMember, DropMember, Reap, RaiseVersion, RegisterApp, ForgetApps, AckApps, SetServing, SetProbed:
 		return true
 	}
 	return false
@@ -59,6 +66,11 @@ func (o CreateTopic) apply(d *draft) (Result, error) {
 }
 
 func (o DestroyTopic) apply(d *draft) (Result, error) {
+	if !o.Force && d.Version >= distributionVersion && d.Graph.Topic(o.Name) != nil {
+		if key, used := d.Routes.usesTopic(o.Name); used {
+			return Result{}, &Refusal{Kind: ErrInUse, Name: o.Name, Detail: fmt.Sprintf("route %v leads to it; change the route first, or force it", key)}
+		}
+	}
 	g, err := d.Graph.Destroy(o.Name)
 	d.Graph = g
 	return Result{}, err

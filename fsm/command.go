@@ -150,6 +150,12 @@ var readers = map[Kind]func(*codec.Decoder) (Op, error){
 	KindChangeRoutes: read[ChangeRoutes],
 	KindStageRoutes:  read[StageRoutes],
 	KindCommitRoutes: read[CommitRoutes],
+	KindRegisterApp:  read[RegisterApp],
+	KindForgetApps:   read[ForgetApps],
+	KindAckApps:      read[AckApps],
+	KindSetServing:   read[SetServing],
+	KindSetRelay:     read[SetRelay],
+	KindSetProbed:    read[SetProbed],
 }
 
 func read[T Op](dec *codec.Decoder) (Op, error) {

@@ -24,6 +24,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // a golden file may be added, never changed.
 func golden() map[string]fsm.Command {
 	id := topics.Identity{Name: "sub", Category: "cat"}
+	mtype := int32(12050)
 	ops := map[string]fsm.Op{
 		"init":          fsm.Init{ClusterID: "6e1c", Instance: "IceStorm", Version: 1},
 		"barrier":       fsm.Barrier{},
@@ -53,7 +54,14 @@ func golden() map[string]fsm.Command {
 				{Verb: routing.Release, MEIDs: []string{"g3"}}}}}},
 		"stage-routes": fsm.StageRoutes{Load: 7, Part: 1, Blocks: []fsm.RouteBlock{
 			{Kind: routing.TableDelta, Records: []fsm.RouteRecord{{Verb: routing.Route, MType: 21, SubID: 3, Groups: [][]string{{"a:1"}}}}}}},
-		"commit-routes": fsm.CommitRoutes{Load: 7, Parts: 2, If: fsm.AtVersion(19)},
+		"commit-routes":        fsm.CommitRoutes{Load: 7, Parts: 2, If: fsm.AtVersion(19)},
+		"destroy-topic-forced": fsm.DestroyTopic{Name: "clock", Force: true},
+		"register-app":         fsm.RegisterApp{Name: "app1:4560", Control: []string{"app1:4561", "10.0.0.5:4561"}, Node: "n1", Time: 1700000000000000002},
+		"forget-apps":          fsm.ForgetApps{Apps: []fsm.AppRef{{Name: "app1:4560", Serial: 9}}, Reason: "silent for 24h"},
+		"ack-apps":             fsm.AckApps{Acks: []fsm.AppAck{{Name: "app1:4560", Serial: 9, Version: 8}}},
+		"set-serving":          fsm.SetServing{Out: []string{"n2"}, In: []string{"n3"}, Assign: []fsm.Assignment{{Name: "app1:4560", Serial: 9, Node: "n1"}}},
+		"set-relay":            fsm.SetRelay{On: true, MType: &mtype},
+		"set-probed":           fsm.SetProbed{Dead: []string{"a:1"}, Alive: []string{"b:1"}},
 	}
 	commands := make(map[string]fsm.Command, len(ops))
 	for name, op := range ops {
@@ -102,7 +110,7 @@ func TestGoldenCommands(t *testing.T) {
 			t.Errorf("%s: decoded (-got +want):\n%s", name, diff)
 		}
 	}
-	for k := fsm.KindInit; k <= fsm.KindCommitRoutes; k++ {
+	for k := fsm.KindInit; k <= fsm.KindSetProbed; k++ {
 		if !seen[k] {
 			t.Errorf("kind %d has no golden file", k)
 		}

@@ -53,6 +53,9 @@ func (r Routes) find(id uint64, parts int) (int, error) {
 }
 
 func (o StageRoutes) apply(d *draft) (Result, error) {
+	if err := d.checkBlocks(o.Blocks); err != nil {
+		return Result{}, err
+	}
 	r := &d.Routes
 	if o.Part == 0 {
 		r.loads = append(slices.Clone(r.loads), load{id: o.Load, edit: r.Loaded.Edit()})
@@ -91,7 +94,7 @@ func (o CommitRoutes) apply(d *draft) (Result, error) {
 	d.Routes.loads = slices.Delete(slices.Clone(d.Routes.loads), i, i+1)
 	next, changes := l.edit.Commit()
 	touched := l.buriedOrRaised(d.Routes)
-	d.setRoutes(next, touched, changes, slices.ContainsFunc(l.parts, holdsTable))
+	d.setLoaded(next, touched, changes, slices.ContainsFunc(l.parts, holdsTable))
 	r := d.routesResult()
 	r.Count = len(changes.Routes) + len(changes.MEIDs)
 	return r, nil

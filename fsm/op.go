@@ -3,7 +3,7 @@ package fsm
 import "floe/topics"
 
 // ProgramVersion is the newest cluster version this program can work with.
-const ProgramVersion = 2
+const ProgramVersion = 3
 
 // Kind tells ops apart in a command. Numbers are never reused.
 type Kind uint16
@@ -28,6 +28,13 @@ const (
 	KindChangeRoutes
 	KindStageRoutes
 	KindCommitRoutes
+	KindRegisterApp
+	KindForgetApps
+	KindAckApps
+	KindSetServing
+	KindSetRelay
+	KindSetProbed
+	KindChangeFacts
 )
 
 // Op is one change of the state, as the body of a [Command]. The op types of
@@ -59,9 +66,11 @@ type CreateTopic struct {
 	Name string `codec:"n"`
 }
 
-// DestroyTopic removes a topic with its links and subscriptions.
+// DestroyTopic removes a topic with its links and subscriptions. One that a
+// route names is refused unless forced; the route stays.
 type DestroyTopic struct {
-	Name string `codec:"n"`
+	Name  string `codec:"n"`
+	Force bool   `codec:"f,omitempty"`
 }
 
 // Link makes a link from a topic to another one of the graph (To) or outside

@@ -74,6 +74,8 @@ const (
 	ErrRoutesChanged topics.Kind = "the routes have changed"
 	// ErrNoLoad: the load is not known any more, or a part of it is missing.
 	ErrNoLoad topics.Kind = "the load is not whole"
+	// ErrApp: an app that can't be registered.
+	ErrApp topics.Kind = "the app can't be registered"
 	// ErrForgotten: a repeated command came so late that nobody knows any
 	// more whether it was applied; its outcome is unknown.
 	ErrForgotten topics.Kind = "outcome unknown: repeated too late"

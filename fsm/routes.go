@@ -17,11 +17,13 @@ type Routes struct {
 	// was. Programs never forget an MEID unless they are told to.
 	Gone *routing.Tombstones
 
+	union routing.State
 	loads []load // those under way, the longest idle first
 }
 
-// State returns what messages go by.
-func (r Routes) State() routing.State { return r.Loaded }
+// State returns what messages go by: the union of loaded and derived, loaded
+// first.
+func (r Routes) State() routing.State { return r.union }
 
 // empty tells whether there is nothing that a snapshot must hold.
 func (r Routes) empty() bool { return r.Version == 0 && r.Gone.Len() == 0 && len(r.loads) == 0 }
@@ -49,27 +51,37 @@ func (o ChangeRoutes) apply(d *draft) (Result, error) {
 	if err := d.Routes.Check(o.If); err != nil {
 		return Result{}, err
 	}
+	if err := d.checkBlocks(o.Blocks); err != nil {
+		return Result{}, err
+	}
 	next, changes, err := d.Routes.Loaded.Apply(updateOf(o.Blocks))
 	if err != nil {
 		return Result{}, &Refusal{Kind: ErrRoutes, Detail: err.Error()}
 	}
-	d.setRoutes(next, changes.MEIDs, changes, holdsTable(o.Blocks))
+	d.setLoaded(next, changes.MEIDs, changes, holdsTable(o.Blocks))
 	r := d.routesResult()
 	r.Count = len(changes.Routes) + distinct(changes.MEIDs)
 	return r, nil
 }
 
-// setRoutes puts loaded routes in the place of others, and settles what of
+// setLoaded puts loaded routes in the place of others, and settles what of
 // the MEIDs touched was deleted. The first whole table is a change even if it
 // is empty: a seed must not come after it.
-func (d *draft) setRoutes(next routing.State, touched []string, c routing.Changes, table bool) {
+func (d *draft) setLoaded(next routing.State, touched []string, c routing.Changes, table bool) {
 	r := &d.Routes
 	if c.Empty() && (r.Version != 0 || !table) {
 		return
 	}
-	r.Gone = buried(r.Gone, d.at, touched, next.MEIDs)
-	r.Loaded, r.Version = next, d.at
-	r.loads = nil
+	r.Loaded, r.loads = next, nil
+	d.unite(touched, c)
+}
+
+// unite makes the union anew after a change of one of its halves.
+func (d *draft) unite(touched []string, c routing.Changes) {
+	r := &d.Routes
+	r.union = r.union.Merge(r.Loaded, r.derived(), c)
+	r.Gone = buried(r.Gone, d.at, touched, r.union.MEIDs)
+	r.Version = d.at
 }
 
 func (d *draft) routesResult() Result {
@@ -102,3 +114,6 @@ func distinct(names []string) int {
 	}
 	return len(seen)
 }
+
+// derived returns what follows from the facts of old drivers.
+func (r Routes) derived() routing.State { return routing.State{} }

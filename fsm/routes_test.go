@@ -19,7 +19,7 @@ import (
 // routeNode is a node of a cluster that may have routes.
 func routeNode() *node {
 	n := emptyNode()
-	n.op(fsm.Init{ClusterID: "c0", Instance: "IceStorm", Version: 2})
+	n.op(fsm.Init{ClusterID: "c0", Instance: "IceStorm", Version: 3})
 	return n
 }
 

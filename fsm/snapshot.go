@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/hashicorp/go-msgpack/v2/codec"
 	"github.com/hashicorp/raft"
@@ -16,13 +18,15 @@ import (
 // A snapshot is eight bytes of magic, a format number, a header, the topics
 // sorted by name, the remembered requests oldest first, the routes, and a
 // SHA-256 of all before it. Two nodes at one index write equal bytes. A state
-// that never held routes is written in the first format, which has no place
-// for them and which older programs read.
+// is written in the first format that has a place for all it holds, so that
+// older programs read what they can know: the second added routes, the third
+// apps and how routes are distributed.
 const (
 	snapshotMagic  = "floesnap"
 	formatGraph    = 1
 	formatRoutes   = 2
-	snapshotFormat = formatRoutes
+	formatApps     = 3
+	snapshotFormat = formatApps
 )
 
 // ErrSnapshot is the kind of error of a snapshot that can't be read.
@@ -43,6 +47,9 @@ type snapshotHeader struct {
 	Floor       uint64   `codec:"fl"`
 	// Routes is nil in the first format.
 	Routes *routesHeader `codec:"rt,omitempty"`
+	// These came with the third format.
+	Distribution *Distribution `codec:"d,omitempty"`
+	Apps         int           `codec:"na,omitempty"`
 }
 
 // snapshot is one state held still: the view never changes, the requests are a copy.
@@ -93,11 +100,11 @@ func (p *snapshot) encode(enc *codec.Encoder) error {
 		UserChanges: v.UserChanges, Members: v.Members, Clusters: v.Clusters, Servers: v.Servers,
 		Topics: v.Graph.Len(), Requests: len(p.requests), Floor: p.floor, Routes: headerOf(v.Routes),
 	}
-	format := uint16(formatGraph)
-	if head.Routes != nil {
-		format = formatRoutes
+	if v.Distribution.Version != 0 {
+		head.Distribution = &v.Distribution
 	}
-	if err := enc.Encode(format); err != nil {
+	head.Apps = len(v.Apps)
+	if err := enc.Encode(head.format()); err != nil {
 		return err
 	}
 	if err := enc.Encode(head); err != nil {
@@ -113,10 +120,25 @@ func (p *snapshot) encode(enc *codec.Encoder) error {
 			return err
 		}
 	}
+	for i := range v.Apps {
+		if err := enc.Encode(&v.Apps[i]); err != nil {
+			return err
+		}
+	}
 	if head.Routes == nil {
 		return nil
 	}
 	return encodeRoutes(enc, v.Routes)
+}
+
+func (h *snapshotHeader) format() uint16 {
+	switch {
+	case h.Distribution != nil || h.Apps > 0:
+		return formatApps
+	case h.Routes != nil:
+		return formatRoutes
+	}
+	return formatGraph
 }
 
 // Restore replaces the state by a snapshot. An error leaves the state as it was.
@@ -188,13 +210,28 @@ func decodeSnapshot(dec *codec.Decoder) (*View, *requestLog, error) {
 		copy(id[:], p.Request)
 		requests.remember(id, p.Result)
 	}
+	var apps []App
+	for range head.Apps {
+		var a App
+		if err := dec.Decode(&a); err != nil {
+			return nil, nil, fmt.Errorf("%w: app: %v", ErrSnapshot, err)
+		}
+		apps = append(apps, a)
+	}
+	if !slices.IsSortedFunc(apps, func(a, b App) int { return strings.Compare(a.Name, b.Name) }) {
+		return nil, nil, fmt.Errorf("%w: apps are not in order", ErrSnapshot)
+	}
 	routes, err := decodeRoutes(dec, head.Routes)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: routes: %v", ErrSnapshot, err)
 	}
-	return &View{
+	view := &View{
 		Index: head.Index, ClusterID: head.ClusterID, Version: head.Version, Graph: graph, UserChanges: head.UserChanges,
 		Members: head.Members, Clusters: head.Clusters, Servers: head.Servers,
-		Routes: routes,
-	}, requests, nil
+		Routes: routes, Apps: apps,
+	}
+	if head.Distribution != nil {
+		view.Distribution = *head.Distribution
+	}
+	return view, requests, nil
 }

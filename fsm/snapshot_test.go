@@ -30,7 +30,7 @@ func graphNode() *node {
 // goldenSnapshots are states whose snapshots are on people's disks: a golden
 // file may be added, never changed.
 func goldenSnapshots() map[string]*node {
-	return map[string]*node{"graph": graphNode(), "routes": routesNode()}
+	return map[string]*node{"graph": graphNode(), "routes": routesNode(), "apps": appsNode()}
 }
 
 // routesNode is a node with one of everything that routes can hold.
@@ -51,6 +51,24 @@ meid_map|end|3
 `
 	n.op(fsm.ChangeRoutes{Blocks: blocks(text)})
 	n.op(fsm.StageRoutes{Load: 7, Blocks: blocks("newrt|start\nmse|30|-1|x:1\nnewrt|end\nmeid_map|start\nmme_del|g1\nmeid_map|end\n")})
+	return n
+}
+
+// appsNode is a node that has apps, too, and says how routes are distributed.
+func appsNode() *node {
+	n := routesNode()
+	mtype := int32(20)
+	n.op(fsm.RaiseVersion{Version: 3})
+	for _, op := range []fsm.Op{
+		fsm.RegisterApp{Name: "app2:4560", Control: []string{"app2:4561", "10.0.0.6:4561"}, Node: "n1", Time: 5},
+		fsm.RegisterApp{Name: "app1:4560", Control: []string{"app1:4561"}, Node: "n1", Time: 6},
+		fsm.AckApps{Acks: []fsm.AppAck{{Name: "app1:4560", Serial: n.index + 2, Version: 12}}},
+		fsm.SetServing{Out: []string{"n1"}, Assign: []fsm.Assignment{{Name: "app2:4560", Serial: n.index + 1, Node: "n2"}}},
+		fsm.SetRelay{On: true, MType: &mtype},
+		fsm.SetProbed{Dead: []string{"b:1"}},
+	} {
+		n.op(op)
+	}
 	return n
 }
 

@@ -274,17 +274,19 @@ func anyOp() *rapid.Generator[fsm.Op] {
 	name := rapid.SampledFrom([]string{"a", "b", "c", ""})
 	sub := rapid.SampledFrom([]string{"s", "t"})
 	single := rapid.Custom(func(t *rapid.T) fsm.Op {
-		switch rapid.IntRange(0, 14).Draw(t, "kind") {
+		switch rapid.IntRange(0, 20).Draw(t, "kind") {
 		case 10, 11, 12:
 			return fsm.ChangeRoutes{Blocks: someBlocks(t), If: fsm.Condition{Given: rapid.IntRange(0, 9).Draw(t, "if") == 0, Version: 5}}
 		case 13:
 			return fsm.StageRoutes{Load: rapid.Uint64Range(1, 6).Draw(t, "load"), Part: rapid.IntRange(0, 1).Draw(t, "part"), Blocks: someBlocks(t)}
 		case 14:
 			return fsm.CommitRoutes{Load: rapid.Uint64Range(1, 6).Draw(t, "load"), Parts: rapid.IntRange(1, 2).Draw(t, "parts")}
+		case 15, 16, 17, 18, 19, 20:
+			return anyAppOp(t)
 		case 0, 1:
 			return fsm.CreateTopic{Name: name.Draw(t, "name")}
 		case 2:
-			return fsm.DestroyTopic{Name: name.Draw(t, "name")}
+			return fsm.DestroyTopic{Name: name.Draw(t, "name"), Force: rapid.Bool().Draw(t, "force")}
 		case 3, 4:
 			return fsm.Link{From: name.Draw(t, "from"), To: name.Draw(t, "to"), Cost: rapid.Int32Range(-2, 2).Draw(t, "cost"), Replace: rapid.Bool().Draw(t, "replace")}
 		case 5:

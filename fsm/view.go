@@ -24,6 +24,10 @@ type View struct {
 	Clusters []Peer
 	// Routes holds route table and MEID map.
 	Routes Routes
+	// Apps are the programs that asked for a route table, sorted by name.
+	Apps []App
+	// Distribution decides with the routes what apps are sent.
+	Distribution Distribution
 	// Servers are the nodes of the Raft group, sorted by id.
 	Servers []Server
 	// UserChanges counts the applied changes that somebody asked for, as
@@ -116,10 +120,4 @@ func (v *View) Voters() int {
 		}
 	}
 	return n
-}
-
-// Digest returns the digest of the content: topics, links, subscriptions,
-// routes and MEIDs.
-func (v *View) Digest() topics.Digest {
-	return v.Graph.Digest().Add(topics.Digest(v.Routes.State().Digest()))
 }

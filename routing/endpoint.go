@@ -20,6 +20,7 @@ var (
 	errEmptyMEID      = errors.New("empty MEID")
 	errEmptySender    = errors.New("empty sender: the list would be for nobody")
 	errNoEndpoint     = errors.New("no endpoint")
+	errMixedTopics    = errors.New("topics in several groups, and endpoints beside one of them: give topics a group of their own")
 	errMarkerNotAlone = errors.New("%meid stands alone, without groups")
 )
 
@@ -34,6 +35,29 @@ func tooManyMembers(n int) error {
 // Topic returns the name of the topic that an endpoint stands for.
 func Topic(endpoint string) (name string, ok bool) {
 	return strings.CutPrefix(endpoint, TopicPrefix)
+}
+
+// CheckTopics returns an error unless it can be told which topics a message
+// is for that a program sent to floe in their place: with topics in several
+// groups, none of these may name endpoints as well.
+func CheckTopics(groups [][]string) error {
+	with, mixed := 0, false
+	for _, g := range groups {
+		topics := 0
+		for _, m := range g {
+			if _, ok := Topic(m); ok {
+				topics++
+			}
+		}
+		if topics > 0 {
+			with++
+			mixed = mixed || topics < len(g)
+		}
+	}
+	if with > 1 && mixed {
+		return errMixedTopics
+	}
+	return nil
 }
 
 // CheckEndpoint returns an error unless s can be a member of a group:

@@ -213,3 +213,20 @@ func TestFindingsAreBounded(t *testing.T) {
 		t.Errorf("%d findings", got)
 	}
 }
+
+func TestTopicsOfAnEntry(t *testing.T) {
+	for groups, fits := range map[string]bool{
+		"topic:a":                     true,
+		"x:1,topic:a":                 true,
+		"topic:a,topic:b;topic:c":     true,
+		"x:1,topic:a;y:1":             true,
+		"x:1,topic:a;topic:b":         false,
+		"topic:b;y:1;x:1,topic:a":     false,
+		"topic:a;y:1;topic:b,x:1,z:2": false,
+	} {
+		p := routing.Parse("newrt|start\nmse|7|-1|"+groups+"\nnewrt|end|1\n", routing.Options{})
+		if (p.Err() == nil) != fits {
+			t.Errorf("%s: %v, want it to fit: %t", groups, p.Err(), fits)
+		}
+	}
+}

@@ -148,6 +148,10 @@ func (p *parser) groups(r *Record, f field) bool {
 			return false
 		}
 	}
+	if err := CheckTopics(r.Groups); err != nil {
+		p.fail(f, BadEndpoint, "%v", err)
+		return false
+	}
 	return true
 }
 

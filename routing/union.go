@@ -8,6 +8,20 @@ func Union(first, second *Table) *Table {
 	return u
 }
 
+// Merge returns s, the union of earlier versions of first and second,
+// brought up to theirs, given what either change touched. Where second is
+// empty the union is first itself.
+func (s State) Merge(first, second State, touched Changes) State {
+	u := first
+	if second.Table.Len() > 0 {
+		u.Table, _ = s.Table.Merge(first.Table, second.Table, touched.Routes)
+	}
+	if second.MEIDs.Len() > 0 {
+		u.MEIDs = s.MEIDs.merge(first.MEIDs, second.MEIDs, touched.MEIDs)
+	}
+	return u
+}
+
 // Merge returns t, the union of earlier versions of first and second,
 // brought up to theirs, given the keys that either change touched. It also
 // returns the keys whose entries are not what they were.
@@ -22,4 +36,22 @@ func (t *Table) Merge(first, second *Table, keys []Key) (*Table, []Key) {
 		e.put(key, append([]*Entry(nil), entries...))
 	}
 	return e.commit()
+}
+
+// merge does for a map what [Table.Merge] does for a table.
+func (m *MEIDMap) merge(first, second *MEIDMap, meids []string) *MEIDMap {
+	e := m.edit()
+	for _, meid := range meids {
+		owner, ok := second.Owner(meid)
+		if !ok {
+			owner, ok = first.Owner(meid)
+		}
+		if !ok {
+			e.release(meid)
+			continue
+		}
+		e.assign(meid, e.owner(owner))
+	}
+	merged, _ := e.commit()
+	return merged
 }
