@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"floe/transport/delivery"
-	"floe/transport/ice/socket"
+	"floe/transport/socket"
 )
 
 // conn is one connection, or one datagram socket.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"floe/transport/ice/proto"
-	"floe/transport/ice/socket"
+	"floe/transport/socket"
 )
 
 // run works the connection until it ends.

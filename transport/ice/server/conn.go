@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"floe/transport/ice/proto"
-	"floe/transport/ice/socket"
+	"floe/transport/socket"
 )
 
 // conn is one connection. Its goroutine reads; replies come from there and

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"floe/transport/ice/socket"
+	"floe/transport/socket"
 )
 
 // pair returns both ends of a TCP connection.
