@@ -35,6 +35,7 @@ var kinds = map[topics.Kind]api.Kind{
 	fsm.ErrRoutes:        api.BadRequest,
 	fsm.ErrRoutesChanged: api.Changed,
 	fsm.ErrNoLoad:        api.Changed,
+	fsm.ErrApp:           api.BadRequest,
 	fsm.ErrForgotten:     api.UnknownOutcome,
 }
 

@@ -31,6 +31,7 @@ var answers = map[topics.Kind]func(*server.Request, *fsm.Refusal) error{
 	fsm.ErrRoutes:        inWords,
 	fsm.ErrRoutesChanged: inWords,
 	fsm.ErrNoLoad:        inWords,
+	fsm.ErrApp:           inWords,
 	fsm.ErrForgotten:     inWords,
 }
 
