@@ -12,7 +12,7 @@ import (
 // where the command is refused.
 type draft struct {
 	View
-	at    uint64 // index of the command
+	at    uint64 // index of the command, with View.Shift
 	trial bool   // its outcome alone is wanted; see View.Try
 }
 
@@ -34,6 +34,8 @@ func opVersion(op Op) uint32 {
 		}
 	case RegisterApp, ForgetApps, AckApps, SetServing, SetRelay, SetProbed:
 		return distributionVersion
+	case StageRestore, CommitRestore:
+		return restoreVersion
 	}
 	return 1
 }
@@ -42,7 +44,8 @@ func opVersion(op Op) uint32 {
 // asked for.
 func byNode(op Op) bool {
 	switch op.(type) {
-	case Init, Barrier, SetMember, DropMember, Reap, RaiseVersion, RegisterApp, ForgetApps, AckApps, SetServing, SetProbed:
+	case Init, Barrier, SetMember, DropMember, Reap, RaiseVersion, RegisterApp, ForgetApps, AckApps, SetServing, SetProbed,
+		StageRestore: // nothing is changed before the restore is committed
 		return true
 	}
 	return false
@@ -164,7 +167,7 @@ var errNotInBatch = &Refusal{Kind: ErrNoLoad, Detail: "a batch can't hold a part
 
 func isLoad(op Op) bool {
 	switch op.(type) {
-	case StageRoutes, CommitRoutes:
+	case StageRoutes, CommitRoutes, StageRestore, CommitRestore:
 		return true
 	}
 	return false

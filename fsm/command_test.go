@@ -44,6 +44,9 @@ func golden() map[string]fsm.Command {
 		"set-cluster":   fsm.SetCluster{Cluster: fsm.Peer{Name: "east", ID: "6e1d", Instance: "IceStorm", Addresses: []string{"10.0.0.1:7400"}}},
 		"drop-cluster":  fsm.DropCluster{Name: "east"},
 		"raise-version": fsm.RaiseVersion{Version: 2},
+
+		"stage-restore":  fsm.StageRestore{Restore: 7, Part: 1, Data: []byte{1, 2}},
+		"commit-restore": fsm.CommitRestore{Restore: 7, Parts: 2},
 		"change-routes": fsm.ChangeRoutes{If: fsm.AtVersion(0), Blocks: []fsm.RouteBlock{
 			{Kind: routing.FullTable, Records: []fsm.RouteRecord{
 				{Verb: routing.Route, MType: 20, SubID: -1, Groups: [][]string{{"a:1", "b:1"}, {"c:1"}}},

@@ -35,6 +35,8 @@ const (
 	KindSetRelay
 	KindSetProbed
 	KindChangeFacts
+	KindStageRestore
+	KindCommitRestore
 )
 
 // Op is one change of the state, as the body of a [Command]. The op types of

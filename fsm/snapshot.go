@@ -20,7 +20,7 @@ import (
 // SHA-256 of all before it. Two nodes at one index write equal bytes. A state
 // is written in the first format that has a place for all it holds, so that
 // older programs read what they can know: the second added routes, the third
-// apps and how routes are distributed.
+// apps, how routes are distributed, and restored backups.
 const (
 	snapshotMagic  = "floesnap"
 	formatGraph    = 1
@@ -50,6 +50,8 @@ type snapshotHeader struct {
 	// These came with the third format.
 	Distribution *Distribution `codec:"d,omitempty"`
 	Apps         int           `codec:"na,omitempty"`
+	Shift        uint64        `codec:"sh,omitempty"`
+	Restore      *staged       `codec:"rs,omitempty"`
 }
 
 // snapshot is one state held still: the view never changes, the requests are a copy.
@@ -103,7 +105,7 @@ func (p *snapshot) encode(enc *codec.Encoder) error {
 	if v.Distribution.Version != 0 {
 		head.Distribution = &v.Distribution
 	}
-	head.Apps = len(v.Apps)
+	head.Apps, head.Shift, head.Restore = len(v.Apps), v.Shift, v.restore
 	if err := enc.Encode(head.format()); err != nil {
 		return err
 	}
@@ -133,7 +135,7 @@ func (p *snapshot) encode(enc *codec.Encoder) error {
 
 func (h *snapshotHeader) format() uint16 {
 	switch {
-	case h.Distribution != nil || h.Apps > 0:
+	case h.Distribution != nil || h.Apps > 0 || h.Shift > 0 || h.Restore != nil:
 		return formatApps
 	case h.Routes != nil:
 		return formatRoutes
@@ -228,7 +230,7 @@ func decodeSnapshot(dec *codec.Decoder) (*View, *requestLog, error) {
 	view := &View{
 		Index: head.Index, ClusterID: head.ClusterID, Version: head.Version, Graph: graph, UserChanges: head.UserChanges,
 		Members: head.Members, Clusters: head.Clusters, Servers: head.Servers,
-		Routes: routes, Apps: apps,
+		Routes: routes, Apps: apps, Shift: head.Shift, restore: head.Restore,
 	}
 	if head.Distribution != nil {
 		view.Distribution = *head.Distribution

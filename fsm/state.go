@@ -155,8 +155,9 @@ func (s *State) applyCommand(d *draft, c Command, index uint64) (result Result, 
 	if r, known := s.requests.answer(c); known {
 		return r, nil
 	}
-	d.Routes.loads = pruned(d.Routes.loads, index)
-	next, result, err := (&draft{View: d.View, at: index}).try(c.Op)
+	at := index + d.Shift
+	d.Routes.loads, d.restore = pruned(d.Routes.loads, at), d.restore.kept(at)
+	next, result, err := (&draft{View: d.View, at: at}).try(c.Op)
 	if err != nil {
 		return Result{}, err
 	}
@@ -199,7 +200,7 @@ func (d *draft) try(op Op) (next View, result Result, err error) {
 // that panics never reaches the log. Of a part of a load it only looks
 // whether it fits.
 func (v *View) Try(op Op) (Result, error) {
-	_, result, err := (&draft{View: *v, at: v.Index + 1, trial: true}).try(op)
+	_, result, err := (&draft{View: *v, at: v.Index + 1 + v.Shift, trial: true}).try(op)
 	return result, err
 }
 

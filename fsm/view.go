@@ -33,6 +33,12 @@ type View struct {
 	// UserChanges counts the applied changes that somebody asked for, as
 	// opposed to those the nodes make by themselves.
 	UserChanges uint64
+	// Shift is added to Raft's index wherever the state notes when something
+	// happened. It is not 0 in a cluster that was restored from a backup: what
+	// happens there comes after all that the backup notes.
+	Shift uint64
+
+	restore *staged // under way; nil: none
 }
 
 // Member is one node as the others know it.
