@@ -28,6 +28,10 @@ func opVersion(op Op) uint32 {
 	switch o := op.(type) {
 	case ChangeRoutes, StageRoutes, CommitRoutes:
 		return 2
+	case Link:
+		if o.Remote != nil && o.Remote.Messages != nil {
+			return distributionVersion
+		}
 	case DestroyTopic:
 		if o.Force {
 			return distributionVersion

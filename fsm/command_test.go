@@ -33,6 +33,8 @@ func golden() map[string]fsm.Command {
 		"link":          fsm.Link{From: "a", To: "b", Cost: -3, Replace: true},
 		"link-remote": fsm.Link{From: "a", Cost: 5, Remote: &topics.Remote{
 			Identity: topics.Identity{Name: "topic.b", Category: "Other"}, Proxy: []byte{1, 2}, Cluster: "6e1d", Topic: 7}},
+		"link-messages": fsm.Link{From: "a", Cost: 5, Remote: &topics.Remote{
+			Identity: topics.Identity{Name: "12050/3", Category: "rmr"}, Messages: &topics.Messages{MType: 12050, SubID: 3}}},
 		"unlink": fsm.Unlink{From: "a", Target: topics.Identity{Name: "topic.b", Category: "IceStorm"}},
 		"subscribe": fsm.Subscribe{Topic: "a", Subscription: topics.Subscription{
 			Identity: id, Proxy: []byte{3, 4}, QoS: []topics.Setting{{Key: "retryCount", Value: "-1"}}}},

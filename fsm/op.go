@@ -75,8 +75,8 @@ type DestroyTopic struct {
 	Force bool   `codec:"f,omitempty"`
 }
 
-// Link makes a link from a topic to another one of the graph (To) or outside
-// of it (Remote). With Replace a link that exists gets the new cost.
+// Link makes a link from a topic to another one of the graph (To) or to a
+// target outside of it (Remote). With Replace a link that exists gets the new cost.
 type Link struct {
 	From    string         `codec:"f"`
 	To      string         `codec:"t,omitempty"`

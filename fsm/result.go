@@ -66,7 +66,7 @@ const (
 	ErrCluster topics.Kind = "the name stands for another cluster"
 	// ErrNoCluster: no cluster of that name is known.
 	ErrNoCluster topics.Kind = "no such cluster"
-	// ErrInUse: links lead to that cluster.
+	// ErrInUse: links lead to that cluster, or routes to that topic.
 	ErrInUse topics.Kind = "still in use"
 	// ErrRoutes: a record that no table or map can hold.
 	ErrRoutes topics.Kind = "routes can't hold this"

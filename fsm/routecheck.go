@@ -7,7 +7,7 @@ import (
 )
 
 // distributionVersion is the cluster version from which routes may lead to
-// topics and through floe, and are checked for it.
+// topics and through floe, and are checked for it, and links to messages.
 const distributionVersion = 3
 
 // listeners are those of a node that no route may lead to: floe puts them in

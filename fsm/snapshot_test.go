@@ -30,7 +30,7 @@ func graphNode() *node {
 // goldenSnapshots are states whose snapshots are on people's disks: a golden
 // file may be added, never changed.
 func goldenSnapshots() map[string]*node {
-	return map[string]*node{"graph": graphNode(), "routes": routesNode(), "apps": appsNode(), "restore": restoringNode()}
+	return map[string]*node{"graph": graphNode(), "routes": routesNode(), "apps": appsNode(), "restore": restoringNode(), "messages": messagesNode()}
 }
 
 // routesNode is a node with one of everything that routes can hold.

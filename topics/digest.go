@@ -39,6 +39,7 @@ func hashLink(from *Topic, l Link) Digest {
 			w.Text(string(l.Remote.Proxy))
 			w.Text(l.Remote.Cluster)
 			w.Uint(uint64(l.Remote.Topic))
+			w.messages(l.Remote.Messages)
 		}
 	})
 }
@@ -70,6 +71,14 @@ func (w *RecordWriter) Uint(v uint64) {
 func (w *RecordWriter) Text(s string) {
 	w.Uint(uint64(len(s)))
 	io.WriteString(w.h, s)
+}
+
+// messages adds nothing where there are none: links without them keep their digests.
+func (w *RecordWriter) messages(m *Messages) {
+	if m != nil {
+		w.Uint(uint64(uint32(m.MType)))
+		w.Uint(uint64(uint32(m.SubID)))
+	}
 }
 
 func (w *RecordWriter) identity(id Identity) { w.Text(id.Name); w.Text(id.Category) }

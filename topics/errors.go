@@ -18,6 +18,7 @@ const (
 	ErrSubscribed Kind = "already subscribed"
 	ErrName       Kind = "not a topic name: it must be UTF-8 text of at most 255 bytes"
 	ErrLimit      Kind = "limit reached"
+	ErrTarget     Kind = "no link can lead there"
 )
 
 // Error returns the kind in words.

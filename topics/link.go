@@ -16,8 +16,12 @@ func (g *Graph) Link(from, to string, cost int32, replace bool) (*Graph, uint64,
 	return g.link(from, to, Link{To: target.ID, Cost: cost}, g.Identity(target), replace)
 }
 
-// LinkRemote adds a link to a topic outside the graph, as [Graph.Link] does.
+// LinkRemote adds a link to a target outside the graph, as [Graph.Link] does.
+// Error beside those: ErrTarget.
 func (g *Graph) LinkRemote(from string, to Remote, cost int32, replace bool) (*Graph, uint64, error) {
+	if err := to.check(); err != nil {
+		return g, 0, err
+	}
 	return g.link(from, TopicName(to.Identity), Link{Remote: &to, Cost: cost}, to.Identity, replace)
 }
 

@@ -44,6 +44,9 @@ func (g *Graph) adopt(t *Topic, records map[ID]*Topic) error {
 	for _, l := range t.Links {
 		g.digest = g.digest.add(hashLink(t, l))
 		if l.Remote != nil {
+			if err := l.Remote.check(); err != nil {
+				return fmt.Errorf("link of topic %q: %w", t.Name, err)
+			}
 			continue
 		}
 		target := records[l.To]

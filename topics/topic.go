@@ -47,19 +47,21 @@ type Link struct {
 	Serial uint64 `codec:"s"`
 }
 
-// Remote is a topic outside this graph: of a foreign IceStorm, or of another
-// floe cluster.
+// Remote is a target outside this graph: a topic of a foreign IceStorm or of
+// another floe cluster, or messages.
 type Remote struct {
 	// Identity tells this target from others of the same source topic, and
 	// is what Ice tools show.
 	Identity Identity `codec:"i"`
 	// Proxy is the topic's proxy as it was handed in, in Ice encoding 1.1;
-	// empty for a topic of another floe cluster.
+	// empty for any other target.
 	Proxy []byte `codec:"p,omitempty"`
-	// Cluster is the id of the other floe cluster, empty for an IceStorm.
+	// Cluster is the id of the other floe cluster, empty for any other target.
 	Cluster string `codec:"c,omitempty"`
 	// Topic is the topic's id in the other floe cluster.
 	Topic ID `codec:"t,omitempty"`
+	// Messages are what the events leave as, nil for a topic.
+	Messages *Messages `codec:"m,omitempty"`
 }
 
 // Subscription is one receiver of a topic's events.

@@ -25,6 +25,7 @@ var kinds = map[topics.Kind]api.Kind{
 	topics.ErrSubscribed: api.Subscribed,
 	topics.ErrName:       api.InvalidName,
 	topics.ErrLimit:      api.Limit,
+	topics.ErrTarget:     api.BadRequest,
 	fsm.ErrInitialised:   api.ClusterNamed,
 	fsm.ErrUnnamed:       api.NotReady,
 	fsm.ErrVersion:       api.Version,

@@ -21,6 +21,7 @@ var answers = map[topics.Kind]func(*server.Request, *fsm.Refusal) error{
 	topics.ErrSubscribed: func(*server.Request, *fsm.Refusal) error { return proto.AlreadySubscribed() },
 	topics.ErrName:       inWords,
 	topics.ErrLimit:      inWords,
+	topics.ErrTarget:     inWords,
 	fsm.ErrInitialised:   inWords,
 	fsm.ErrUnnamed:       inWords,
 	fsm.ErrVersion:       inWords,
