@@ -144,13 +144,18 @@ func (t *Topic) outward(g *topics.Topic, l *topics.Link) *Receiver {
 	r := t.newReceiver(l.Remote.Identity, l.Serial, l.Remote.Proxy)
 	r.link, r.remote, r.rules.Retry = true, l.Remote, -1
 	r.queue = NewQueue(t.hub.config.LinkQueue)
-	r.sender = t.hub.config.Opener.Link(r, g, l)
+	if m := l.Remote.Messages; m != nil {
+		r.exit, r.sender = &exit{to: *m, send: t.hub.config.Messages}, idle{}
+	} else {
+		r.sender = t.hub.config.Opener.Link(r, g, l)
+	}
 	t.add(r)
 	return r
 }
 
+// sameTarget compares two targets of one identity.
 func sameTarget(a, b *topics.Remote) bool {
-	return a == b || bytes.Equal(a.Proxy, b.Proxy) && a.Cluster == b.Cluster && a.Topic == b.Topic
+	return a == b || bytes.Equal(a.Proxy, b.Proxy) && a.Cluster == b.Cluster && a.Topic == b.Topic && (a.Messages == nil) == (b.Messages == nil)
 }
 
 func (t *Topic) newReceiver(id topics.Identity, serial uint64, proxy []byte) *Receiver {

@@ -47,6 +47,12 @@ type Config struct {
 	// Confirm gives the second opinion before a receiver that could not be
 	// reached is removed; nil: none is asked for.
 	Confirm Confirm
+	// Messages takes the events of links that lead to messages. Publishers
+	// call it: it must be quick, must not block, and must be safe for
+	// concurrent use; events never change, so it may keep their bytes. An
+	// error means that the event was not sent, and counts as dropped: for the
+	// reason of an *[Unsent], else as Refused. nil refuses all.
+	Messages func(to topics.Messages, ev *Event) error
 	// Log gets what a person must know; nil is silence.
 	Log hclog.Logger
 	// Queue bounds each subscriber's queue; 10000 events and 16 MiB.

@@ -98,6 +98,12 @@ func (q *Queue) pop() *Event {
 	return ev
 }
 
+// pass adds an event that is under way at once.
+func (q *Queue) pass() {
+	q.counts.Offered++
+	q.counts.Queued++
+}
+
 // drop counts n events that left the queue, or what is under way.
 func (q *Queue) drop(n int, reason Reason) {
 	q.counts.Queued -= uint64(n)

@@ -16,13 +16,16 @@ const (
 	Refused
 	// TooLarge: no message the receiver takes can hold it.
 	TooLarge
+	// BadMEID: the event was to leave as a message, and no message can hold
+	// the MEID of its context.
+	BadMEID
 	// Stopped: this node stopped with the event still in a queue.
 	Stopped
 
 	reasons
 )
 
-var reasonNames = [reasons]string{"queue_full", "removed", "doubtful", "refused", "too_large", "stopped"}
+var reasonNames = [reasons]string{"queue_full", "removed", "doubtful", "refused", "too_large", "bad_meid", "stopped"}
 
 // String returns the reason as metrics name it.
 func (r Reason) String() string { return reasonNames[r] }

@@ -22,6 +22,7 @@ type Receiver struct {
 	proxy  []byte
 	link   bool
 	remote *topics.Remote // of a link
+	exit   *exit          // of a link that leads to messages, else nil
 	rules  Rules
 	sender Sender
 
@@ -57,8 +58,12 @@ func (r *Receiver) Address(address string) {
 	r.mu.Unlock()
 }
 
-// offer queues an event.
+// offer queues an event, or hands it on as a message.
 func (r *Receiver) offer(ev *Event, now int64, b *Burst) {
+	if r.exit != nil {
+		r.leave(ev)
+		return
+	}
 	r.mu.Lock()
 	if r.state == closed {
 		r.mu.Unlock()

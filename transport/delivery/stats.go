@@ -22,7 +22,8 @@ type TopicStats struct {
 	Name string
 	// Published counts the events published on it here.
 	Published uint64
-	// Arrived counts the events that came to it over links from outside.
+	// Arrived counts the events that came to it over links from outside, or
+	// as messages.
 	Arrived uint64
 	// Receivers are its subscribers, and its links that leave the graph, in
 	// the order they were made.

@@ -46,7 +46,7 @@ func (t *Topic) Publish(ev *Event, b *Burst) {
 	}
 }
 
-// Deliver brings an event that arrived over a link to the topic's
+// Deliver brings an event that arrived over a link, or as a message, to the topic's
 // subscribers. It goes over no further link.
 func (t *Topic) Deliver(ev *Event, b *Burst) {
 	t.arrived.Add(1)
