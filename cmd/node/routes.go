@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
+	"text/tabwriter"
 
 	"github.com/spf13/pflag"
 
@@ -46,17 +48,37 @@ Warnings go to stderr.`,
 			example: "floe routes load routes.txt\nfloe routes load --if-version 17 routes.txt",
 			run:     runLoadRoutes},
 		{parent: "routes", name: "lookup", min: 0, max: 0, prints: true, reads: true,
-			short: "say where a message goes, and why",
-			long:  "Say where a message goes, step by step, or why it goes nowhere. Exits 1 where it goes nowhere.",
-			flags: func(f *pflag.FlagSet) {
-				f.Var(newNumber(0, math.MinInt32, math.MaxInt32), "mtype", "message type (needed)")
-				f.Var(newNumber(int64(routing.AnySubID), math.MinInt32, math.MaxInt32), "subid", "subscription id, -1 for none")
-				f.Var(newText(""), "meid", "the message's `MEID`")
-				f.Var(newText(""), "sender", "`HOST:PORT` of who sends it")
-			},
+			short:   "say where a message goes, and why",
+			long:    "Say where a message goes, step by step, or why it goes nowhere. Exits 1 where it goes nowhere.",
+			flags:   queryFlags,
 			example: "floe routes lookup --mtype 12050 --subid 7\nfloe routes lookup --mtype 12040 --meid gnb_001_001_0000019b",
 			run:     runLookup},
+		{parent: "routes", name: "apps", min: 0, max: 0, prints: true, reads: true,
+			short: "list the programs that asked for a table, and what each of them has",
+			long: `List the programs that asked any node for a table: name, address, the node that
+serves it, version sent, version acknowledged, how long ago, and what went wrong
+last. A program that is not listed never asked.`,
+			example: "floe routes apps",
+			run:     runApps},
+		{parent: "routes", name: "relay", args: "[on|off]", min: 0, max: 1, prints: true,
+			short: "say whether messages go through floe, or switch it",
+			long: `Have messages go through floe (on) or straight from program to program (off, as
+at first): the tables that programs are given name floe's --rmr listeners, or the
+endpoints. With --mtype only messages of that type are switched. Without on or off
+it says what holds.`,
+			flags: func(f *pflag.FlagSet) {
+				f.Var(newNumber(0, math.MinInt32, math.MaxInt32), "mtype", "switch this message type only")
+			},
+			example: "floe routes relay on --mtype 12050\nfloe routes relay",
+			run:     runRelay},
 	}
+}
+
+func queryFlags(f *pflag.FlagSet) {
+	f.Var(newNumber(0, math.MinInt32, math.MaxInt32), "mtype", "message type (needed)")
+	f.Var(newNumber(int64(routing.AnySubID), math.MinInt32, math.MaxInt32), "subid", "subscription id, -1 for none")
+	f.Var(newText(""), "meid", "the message's `MEID`")
+	f.Var(newText(""), "sender", "`HOST:PORT` of who sends it")
 }
 
 func runShowRoutes(ctx context.Context, s *session, _ *call) error {
@@ -147,10 +169,15 @@ func runLoadRoutes(ctx context.Context, s *session, c *call) error {
 }
 
 func runLookup(ctx context.Context, s *session, c *call) error {
-	if !c.flags.Changed("mtype") {
-		return usagef("`lookup' needs --mtype")
+	return s.find(ctx, c, "lookup", s.client.LookupRoute)
+}
+
+// find prints where a message goes, and fails where that is nowhere.
+func (s *session) find(ctx context.Context, c *call, command string, ask func(context.Context, api.RouteQuery) (api.RouteFound, error)) error {
+	if err := c.needFlags(command, "mtype"); err != nil {
+		return err
 	}
-	found, err := s.client.LookupRoute(ctx, api.RouteQuery{
+	found, err := ask(ctx, api.RouteQuery{
 		MType: c.int32("mtype"), SubID: c.int32("subid"), MEID: c.text("meid"), Sender: c.text("sender"),
 	})
 	if err != nil {
@@ -165,6 +192,52 @@ func runLookup(ctx context.Context, s *session, c *call) error {
 		return fmt.Errorf("the message goes nowhere: %s", found.Reason)
 	}
 	return err
+}
+
+func runApps(ctx context.Context, s *session, _ *call) error {
+	apps, err := s.client.Apps(ctx)
+	if err != nil {
+		return err
+	}
+	return s.print(apps, func() {
+		w := tabwriter.NewWriter(s.out, 0, 8, 2, ' ', 0)
+		fmt.Fprintln(w, "NAME\tADDRESS\tNODE\tSENT\tACKED\tAGE\tERROR")
+		for _, a := range apps {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%.1fs\t%s\n", a.Name, a.Address, a.Node, a.VersionSent, a.VersionAcked, a.AgeSeconds, a.Error)
+		}
+		_ = w.Flush() // stdout is gone if this fails
+	})
+}
+
+func runRelay(ctx context.Context, s *session, c *call) error {
+	relay, err := s.switchRelay(ctx, c)
+	if err != nil {
+		return err
+	}
+	return s.print(relay, func() {
+		word := map[bool]string{true: "on", false: "off"}
+		if s.say("the relay is %s for all message types", word[relay.All]); len(relay.Except) > 0 {
+			s.say("but %s for %s", word[!relay.All], strings.Trim(strings.ReplaceAll(fmt.Sprint(relay.Except), " ", ", "), "[]"))
+		}
+	})
+}
+
+func (s *session) switchRelay(ctx context.Context, c *call) (api.Relay, error) {
+	if len(c.args) == 0 {
+		if c.flags.Changed("mtype") {
+			return api.Relay{}, usagef("`relay --mtype' needs on or off")
+		}
+		return s.client.Relay(ctx)
+	}
+	if c.args[0] != "on" && c.args[0] != "off" {
+		return api.Relay{}, usagef("`relay' takes on or off, not %q", c.args[0])
+	}
+	ask := api.SetRelay{On: c.args[0] == "on"}
+	if c.flags.Changed("mtype") {
+		mtype := c.int32("mtype")
+		ask.MType = &mtype
+	}
+	return s.client.SetRelay(ctx, ask)
 }
 
 // int32 returns a flag's number, which was checked when it was set.

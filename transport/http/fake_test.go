@@ -33,7 +33,7 @@ type group struct {
 
 func newGroup() *group {
 	g := &group{State: fsm.New(fsm.Config{})}
-	g.must(fsm.Init{ClusterID: "11111111-0000-0000-0000-000000000000", Instance: "IceStorm", Version: 2})
+	g.must(fsm.Init{ClusterID: "11111111-0000-0000-0000-000000000000", Instance: "IceStorm", Version: fsm.ProgramVersion})
 	return g
 }
 

@@ -161,15 +161,7 @@ func (s *Server) lookupRoute(ctx context.Context, r *http.Request) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	a := v.Routes.State().Explain(ask)
-	found := api.RouteFound{
-		MType: ask.MType, SubID: ask.SubID, Groups: a.Groups, Owner: a.Owner,
-		Reason: string(a.Reason), Near: a.Near, Why: listed(a.Why),
-	}
-	if a.Entry != nil {
-		found.Record = a.Entry.String()
-	}
-	return found, nil
+	return find(v, ask), nil
 }
 
 func routeQuery(r *http.Request) (routing.Query, error) {

@@ -100,6 +100,8 @@ type Config struct {
 	Events   Events
 	Clusters Clusters
 	Settings Settings
+	// Apps knows what each app was sent; nil: what the state knows is told.
+	Apps Apps
 	// Figures counts events by receiver; nil: the list of subscribers has none.
 	Figures Figures
 	// Collectors give the node's figures to /metrics, beside those of the

@@ -46,6 +46,15 @@ func atVersion(version *uint64) url.Values {
 
 // LookupRoute returns where a message goes.
 func (c *Client) LookupRoute(ctx context.Context, q api.RouteQuery) (api.RouteFound, error) {
+	return get[api.RouteFound](ctx, c, "/v1/routes/lookup", routeValues(q))
+}
+
+// TraceMessage returns where a message goes and what floe knows of its way.
+func (c *Client) TraceMessage(ctx context.Context, q api.RouteQuery) (api.RouteFound, error) {
+	return get[api.RouteFound](ctx, c, "/v1/trace/message", routeValues(q))
+}
+
+func routeValues(q api.RouteQuery) url.Values {
 	values := url.Values{"mtype": {strconv.Itoa(int(q.MType))}, "subid": {strconv.Itoa(int(q.SubID))}}
 	if q.MEID != "" {
 		values.Set("meid", q.MEID)
@@ -53,7 +62,22 @@ func (c *Client) LookupRoute(ctx context.Context, q api.RouteQuery) (api.RouteFo
 	if q.Sender != "" {
 		values.Set("sender", q.Sender)
 	}
-	return get[api.RouteFound](ctx, c, "/v1/routes/lookup", values)
+	return values
+}
+
+// Apps returns the programs that asked for a route table, sorted by name.
+func (c *Client) Apps(ctx context.Context) ([]api.App, error) {
+	return get[[]api.App](ctx, c, "/v1/apps", nil)
+}
+
+// Relay returns the messages of which types go through floe.
+func (c *Client) Relay(ctx context.Context) (api.Relay, error) {
+	return get[api.Relay](ctx, c, "/v1/routes/relay", nil)
+}
+
+// SetRelay has messages of one type, or of all, go through floe or not.
+func (c *Client) SetRelay(ctx context.Context, r api.SetRelay) (api.Relay, error) {
+	return change[api.Relay](ctx, c, http.MethodPost, "/v1/routes/relay", nil, r)
 }
 
 // MEIDs returns all MEIDs sorted by name.
