@@ -91,15 +91,29 @@ func (t *topic) getLinkInfoSeq(_ context.Context, c *server.Call) error {
 	infos := make([]proto.LinkInfo, len(t.Links))
 	for i, l := range t.Links {
 		id := t.view.Graph.TargetIdentity(l)
-		infos[i] = proto.LinkInfo{Topic: t.linkTarget(l), Name: topics.TopicName(id), Cost: l.Cost}
+		infos[i] = proto.LinkInfo{Topic: t.linkTarget(l), Name: linkName(l, id), Cost: l.Cost}
 	}
 	c.Out = proto.AppendLinkInfos(c.Out, infos, c.In.Encoding())
 	return c.In.Finish()
 }
 
+// linkName is what people are shown: the target topic's name, or the messages
+// as floe's own tools show them.
+func linkName(l topics.Link, target topics.Identity) string {
+	if l.Remote != nil && l.Remote.Messages != nil {
+		return target.Category + ":" + target.Name
+	}
+	return topics.TopicName(target)
+}
+
+// linkTarget is the target's proxy. That of messages names an object that does
+// not exist, and this cluster's endpoints, so that who calls it is told so.
 func (t *topic) linkTarget(l topics.Link) proto.Proxy {
 	if l.Remote == nil {
 		return t.face.topicProxy(t.view, t.view.Graph.ByID(l.To).Name)
+	}
+	if l.Remote.Messages != nil {
+		return proto.NewProxy(proto.Identity(l.Remote.Identity), t.face.addressesIn(t.view).stream...)
 	}
 	if p := unmarshal(l.Remote.Proxy); !p.IsNull() {
 		return p
