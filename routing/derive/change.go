@@ -36,6 +36,10 @@ const (
 	AddRoute Kind = 12
 	// DeleteRoute: Route, which was added in these words, is dropped.
 	DeleteRoute Kind = 13
+	// PutXApps: XApps are there, each in the place of one of its name.
+	PutXApps Kind = 14
+	// DropXApps: the xApps with the names of XApps are gone.
+	DropXApps Kind = 15
 )
 
 // String returns the kind in words.
@@ -43,7 +47,7 @@ func (k Kind) String() string {
 	switch k {
 	case SetConfig:
 		return "configuration"
-	case SetXApps:
+	case SetXApps, PutXApps, DropXApps:
 		return "xApps"
 	case Subscribe, Unsubscribe, SetSubscription:
 		return "subscription"

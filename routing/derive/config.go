@@ -33,7 +33,7 @@ type Component struct {
 }
 
 // Endpoint returns where the component takes messages, as host:port.
-func (c Component) Endpoint() string { return endpoint(c.FQDN, c.Port) }
+func (c Component) Endpoint() string { return Endpoint(c.FQDN, c.Port) }
 
 // PlatformRoute is a fixed route.
 type PlatformRoute struct {

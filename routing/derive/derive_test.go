@@ -183,6 +183,13 @@ func lines(entries []*routing.Entry) []string {
 	return l
 }
 
+func TestXAppsComeAndGo(t *testing.T) {
+	one := func(name string, policy int32) derive.XApp { return xapp(name, derive.Instance{Policies: []int32{policy}}) }
+	f := facts(t, setXApps(one("a", 1), one("b", 2)), derive.Change{Kind: derive.PutXApps, XApps: []derive.XApp{one("b", 3), one("c", 4)}},
+		derive.Change{Kind: derive.DropXApps, XApps: []derive.XApp{{Name: "a"}, {Name: "x"}}})
+	wantState(t, f, table("mse|20010|3|b:4560", "mse|20010|4|c:4560"))
+}
+
 func TestXAppsThatCannotBeReached(t *testing.T) {
 	f := facts(t, setConfig(), setXApps(derive.XApp{Name: "x", Instances: []derive.Instance{{Name: "x-1", Rx: []string{"TS_UE_LIST"}}}},
 		xapp("y", derive.Instance{Rx: []string{"NO_SUCH_MESSAGE"}})))
@@ -436,7 +443,7 @@ func randomChange(r *rand.Rand) derive.Change {
 		return list[:r.IntN(len(list)+1)]
 	}
 	endpoint := func() string { return pick("a:4560", "b:4560", "c:4560") }
-	c := derive.Change{Kind: derive.Kind(1 + r.IntN(13)), SubID: int32(r.IntN(4)), Endpoint: endpoint(), E2T: pick("e1:1", "e2:1", "e3:1")}
+	c := derive.Change{Kind: derive.Kind(1 + r.IntN(15)), SubID: int32(r.IntN(4)), Endpoint: endpoint(), E2T: pick("e1:1", "e2:1", "e3:1")}
 	switch c.Kind {
 	case derive.SetConfig:
 		own := config
@@ -445,7 +452,7 @@ func randomChange(r *rand.Rand) derive.Change {
 			own.MessageTypes = []derive.MessageType{{"RIC_SUB_RESP", 7000}, {"RIC_CONTROL_REQ", 12041}}
 		}
 		c.Config = &own
-	case derive.SetXApps:
+	case derive.SetXApps, derive.PutXApps, derive.DropXApps:
 		for _, n := range some("a", "b", "c") {
 			in := derive.Instance{Tx: some("TS_UE_LIST", "MINE"), Rx: some("TS_UE_LIST", "RIC_INDICATION", "RIC_SUB_REQ"), Policies: []int32{int32(r.IntN(3))}}
 			c.XApps = append(c.XApps, xapp(n, in))

@@ -106,6 +106,8 @@ func (f *Facts) apply(c *Change) (*Facts, error) {
 		return f.setConfig(c.Config)
 	case SetXApps:
 		return f.setXApps(c.XApps)
+	case PutXApps, DropXApps:
+		return f.changeXApps(c)
 	case Subscribe, Unsubscribe:
 		return f.subscribe(c)
 	case SetSubscription:
@@ -136,6 +138,19 @@ func (f *Facts) setConfig(c *Config) (*Facts, error) {
 		return nil, nil
 	}
 	return next.deriveAll(f)
+}
+
+// changeXApps puts some xApps in the place of those of their names.
+func (f *Facts) changeXApps(c *Change) (*Facts, error) {
+	named := map[string]bool{}
+	for _, x := range c.XApps {
+		named[x.Name] = true
+	}
+	list := slices.DeleteFunc(slices.Clone(f.xapps), func(x XApp) bool { return named[x.Name] })
+	if c.Kind == PutXApps {
+		list = append(list, c.XApps...)
+	}
+	return f.setXApps(list)
 }
 
 func (f *Facts) setXApps(list []XApp) (*Facts, error) {

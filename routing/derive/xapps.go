@@ -27,7 +27,7 @@ type Instance struct {
 }
 
 // Endpoint returns where the instance takes messages, as host:port.
-func (i Instance) Endpoint() string { return endpoint(i.IP, i.Port) }
+func (i Instance) Endpoint() string { return Endpoint(i.IP, i.Port) }
 
 func (i Instance) equal(o Instance) bool {
 	return i.Name == o.Name && i.Status == o.Status && i.IP == o.IP && i.Port == o.Port &&
@@ -64,7 +64,8 @@ func sorted[T cmp.Ordered](list []T) []T {
 	return slices.Compact(list)
 }
 
-func endpoint(host string, port uint16) string {
+// Endpoint returns host:port, an IPv6 address in brackets.
+func Endpoint(host string, port uint16) string {
 	if strings.Contains(host, ":") && host[0] != '[' {
 		host = "[" + host + "]"
 	}
