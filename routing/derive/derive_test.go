@@ -184,7 +184,9 @@ func lines(entries []*routing.Entry) []string {
 }
 
 func TestXAppsComeAndGo(t *testing.T) {
-	one := func(name string, policy int32) derive.XApp { return xapp(name, derive.Instance{Policies: []int32{policy}}) }
+	one := func(name string, policy int32) derive.XApp {
+		return xapp(name, derive.Instance{Policies: []int32{policy}})
+	}
 	f := facts(t, setXApps(one("a", 1), one("b", 2)), derive.Change{Kind: derive.PutXApps, XApps: []derive.XApp{one("b", 3), one("c", 4)}},
 		derive.Change{Kind: derive.DropXApps, XApps: []derive.XApp{{Name: "a"}, {Name: "x"}}})
 	wantState(t, f, table("mse|20010|3|b:4560", "mse|20010|4|c:4560"))
