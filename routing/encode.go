@@ -25,8 +25,9 @@ type Encoder struct {
 	Other func(sender string) bool
 	// Groups returns what to write as the groups of an entry: with topics
 	// and relays in place, dead members taken out. Nil writes the groups as
-	// they stand. Topics that are left are not written. An entry whose groups come back empty is left out, so that
-	// a program goes by the entry of the type alone, if there is one.
+	// they stand. Topics that are left are not written. An entry whose groups
+	// come back empty is left out, so that a program goes by the entry of the
+	// type alone, if there is one.
 	Groups func(e *Entry) (groups [][]string, byMEID bool)
 }
 
@@ -58,8 +59,8 @@ func (c *Encoder) Delta(s State, changes Changes) [][]byte {
 	}
 	w := c.begin(kind)
 	for _, key := range changes.Routes {
-		entries := c.seen(s.Table.Entries(key))
-		if len(entries) == 0 || !entries[0].General() {
+		entries := s.Table.Entries(key)
+		if !c.replaces(entries) {
 			w.route(appendDel(w.text, key, nil))
 		}
 		c.entries(w, entries)
@@ -71,21 +72,20 @@ func (c *Encoder) Delta(s State, changes Changes) [][]byte {
 	return w.end(kind, w.routes)
 }
 
-// Same says whether the program would see no difference between the entries
-// of keys in two tables.
-func (c *Encoder) Same(a, b *Table, keys []Key) bool {
+// Differing returns those of the keys whose entries in t, as c writes them,
+// are not what old wrote of them in was, in the order given.
+func (c *Encoder) Differing(t *Table, old *Encoder, was *Table, keys []Key) []Key {
+	var differ []Key
+	var now, before messages
 	for _, key := range keys {
-		if !slices.Equal(c.lines(a, key), c.lines(b, key)) {
-			return false
+		now.text, before.text = now.text[:0], before.text[:0]
+		c.entries(&now, t.Entries(key))
+		old.entries(&before, was.Entries(key))
+		if !slices.Equal(now.text, before.text) {
+			differ = append(differ, key)
 		}
 	}
-	return true
-}
-
-func (c *Encoder) lines(t *Table, key Key) []byte {
-	w := &messages{}
-	c.entries(w, t.Entries(key))
-	return w.text
+	return differ
 }
 
 // seen leaves out what can only concern other programs.
@@ -98,17 +98,34 @@ func (c *Encoder) seen(entries []*Entry) []*Entry {
 	})
 }
 
+// replaces says whether what is written of a key's entries takes the place
+// of all that a program has: it begins with an entry for everybody.
+func (c *Encoder) replaces(entries []*Entry) bool {
+	entries = c.seen(entries)
+	if len(entries) == 0 || !entries[0].General() {
+		return false
+	}
+	_, _, ok := c.groups(entries[0])
+	return ok
+}
+
+// groups returns what to write of an entry, and false if it is left out.
+func (c *Encoder) groups(e *Entry) (groups [][]string, byMEID, ok bool) {
+	groups, byMEID = e.Groups, e.ByMEID
+	if c.Groups != nil && !e.Hidden {
+		groups, byMEID = c.Groups(e)
+	}
+	groups = sendable(groups)
+	return groups, byMEID, e.Hidden || byMEID || len(groups) > 0
+}
+
 // entries writes the entries of one key, in order.
 func (c *Encoder) entries(w *messages, entries []*Entry) {
 	before := w.routes
 	for _, e := range c.seen(entries) {
-		groups, byMEID := e.Groups, e.ByMEID
-		if c.Groups != nil && !e.Hidden {
-			groups, byMEID = c.Groups(e)
-		}
-		groups = sendable(groups)
+		groups, byMEID, ok := c.groups(e)
 		switch {
-		case e.Hidden || byMEID || len(groups) > 0:
+		case ok:
 			w.route(appendRecord(w.text, e, byMEID, groups))
 		case w.routes > before:
 			w.route(appendDel(w.text, e.Key, e.Senders)) // what it stood in front of must not come back

@@ -101,14 +101,33 @@ func TestGroupsOfAPush(t *testing.T) {
 	}
 }
 
-func TestSameForAProgram(t *testing.T) {
-	s := state(t, table("mse|100,x:1|-1|a:1", "mse|101|-1|a:1"))
-	next, c := change(t, s, "updatert|start\nmse|100,x:1|-1|b:1\nupdatert|end\n")
-	for name, want := range map[string]bool{"x:1": false, "y:1": true} {
-		enc := routing.Encoder{Other: func(s string) bool { return s != name && slices.Contains([]string{"x:1", "y:1"}, s) }}
-		if got := enc.Same(s.Table, next.Table, c.Routes); got != want {
+func TestDifferingForAProgram(t *testing.T) {
+	s := state(t, table("mse|100,x:1|-1|a:1", "mse|101|-1|a:1", "mse|102|-1|a:1"))
+	next, c := change(t, s, "updatert|start\nmse|100,x:1|-1|b:1\nmse|101|-1|b:1\nupdatert|end\n")
+	for name, want := range map[string]int{"x:1": 2, "y:1": 1} {
+		enc := &routing.Encoder{Other: func(s string) bool { return s != name && slices.Contains([]string{"x:1", "y:1"}, s) }}
+		if got := enc.Differing(next.Table, enc, s.Table, c.Routes); len(got) != want {
 			t.Errorf("%s: got %v", name, got)
 		}
+	}
+	relayed := &routing.Encoder{Groups: func(e *routing.Entry) ([][]string, bool) {
+		if e.Key.MType == 102 {
+			return [][]string{{"floe:1"}}, false
+		}
+		return e.Groups, e.ByMEID
+	}}
+	got := relayed.Differing(s.Table, &routing.Encoder{}, s.Table, s.Table.Keys())
+	if diff := cmp.Diff(got, []routing.Key{{MType: 102, SubID: -1}}); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What is left out of a delta must not stay as it was.
+func TestDeltaOfAnEntryThatIsLeftOut(t *testing.T) {
+	s := state(t, table("mse|100|-1|topic:a", "mse|101|-1|b:1"))
+	got := join((&routing.Encoder{ID: "v"}).Delta(s, routing.Changes{Routes: s.Table.Keys()}))
+	if diff := cmp.Diff(got, "updatert|start|v\ndel|100|-1\nmse|101|-1|b:1\nupdatert|end|2\n"); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -1,9 +1,6 @@
 package routing
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // State is routes and MEIDs at one version. The zero value is empty. A State
 // never changes and may be shared freely.
@@ -102,41 +99,4 @@ func (e *Edit) Commit() (State, Changes) {
 	s.Table, c.Routes = e.table.commit()
 	s.MEIDs, c.MEIDs = e.meids.commit()
 	return s, c
-}
-
-// Diff names what differs between two states.
-func Diff(a, b State) Changes {
-	c := Changes{Routes: DiffTables(a.Table, b.Table)}
-	for meid, owner := range a.MEIDs.All() {
-		if now, ok := b.MEIDs.Owner(meid); !ok || now != owner {
-			c.MEIDs = append(c.MEIDs, meid)
-		}
-	}
-	for meid := range b.MEIDs.All() {
-		if _, ok := a.MEIDs.Owner(meid); !ok {
-			c.MEIDs = append(c.MEIDs, meid)
-		}
-	}
-	slices.Sort(c.MEIDs)
-	return c
-}
-
-// DiffTables returns the keys whose entries differ between two tables.
-func DiffTables(a, b *Table) []Key {
-	if a == b {
-		return nil
-	}
-	var keys []Key
-	for _, k := range a.Keys() {
-		if !equalEntries(a.Entries(k), b.Entries(k)) {
-			keys = append(keys, k)
-		}
-	}
-	for _, k := range b.Keys() {
-		if len(a.Entries(k)) == 0 {
-			keys = append(keys, k)
-		}
-	}
-	slices.SortFunc(keys, Key.Compare)
-	return keys
 }
