@@ -53,7 +53,13 @@ func clusterUp(binary string, args []string) error {
 		}
 		count = n
 	}
-	l, err := lab.Create(lab.Config{Nodes: count, Binary: binary, Stay: true})
+	c := lab.Config{Nodes: count, Binary: binary, Stay: true, Disks: true, Clocks: true}
+	l, err := lab.Create(c)
+	if err != nil { // a container may have no loop devices, or no right to mount
+		fmt.Printf("the nodes get no disks of their own, which scripts/fault power, diskfull and diskhang need: %v\n", err)
+		c.Disks = false
+		l, err = lab.Create(c)
+	}
 	if err != nil {
 		return err
 	}
@@ -81,7 +87,7 @@ func clusterAwait(ctx context.Context) error {
 	fmt.Print(`
 Try:   scripts/cluster exec n1 floe status
        scripts/cluster exec n2 floe create A
-       scripts/fault kill n1        and start, pause, resume, partition, oneway, heal
+       scripts/fault kill n1        see scripts/fault --help
 End:   scripts/cluster down
 `)
 	return nil

@@ -7,10 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"floe/scripts/suite/lab"
+	"floe/scripts/suite/schedule"
 )
 
 // jepsen runs a failure run, or judges an earlier one.
@@ -40,12 +42,13 @@ func begin(o options) error {
 	if err := emptyReport(o.Report); err != nil {
 		return err
 	}
-	l, err := lab.Create(lab.Config{Nodes: o.Nodes, Binary: o.Binary})
+	disks := slices.ContainsFunc(o.Nemesis, schedule.Kind.NeedsDisk)
+	l, err := lab.Create(lab.Config{Nodes: o.Nodes, Binary: o.Binary, Disks: disks, Clocks: slices.Contains(o.Nemesis, schedule.Clock)})
 	if err != nil {
 		return err
 	}
 	if !l.Namespaces {
-		fmt.Println("no root: the nodes listen on loopback addresses, and nothing is cut, only killed and paused")
+		fmt.Println("no root: the nodes listen on loopback addresses; there is " + schedule.List(schedule.Possible(o.Nemesis)) + " alone")
 	}
 	argv := o.arguments(l.Number)
 	if argv[0], err = os.Executable(); err == nil {

@@ -10,6 +10,8 @@ import (
 	"os/signal"
 	"slices"
 	"syscall"
+
+	"floe/scripts/suite/lab"
 )
 
 // Exit codes.
@@ -27,6 +29,7 @@ var errUsage = errors.New("usage")
 var errBroken = errors.New("a promise is broken")
 
 func main() {
+	lab.ServeWire()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	err := dispatch(ctx, os.Args[1:])
 	interrupted := ctx.Err() != nil

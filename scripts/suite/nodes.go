@@ -27,7 +27,7 @@ func (r *run) listen(node string) (net.Listener, error) {
 // steps is the schedule as far as this machine can carry it out.
 func (r *run) steps() []schedule.Step {
 	return slices.DeleteFunc(r.options.schedule(), func(s schedule.Step) bool {
-		return !r.lab.Namespaces && (s.Kind == schedule.Partition || s.Kind == schedule.Oneway)
+		return !r.lab.Namespaces && s.Kind.NeedsRoot() || !r.lab.Clocks && s.Kind == schedule.Clock
 	})
 }
 

@@ -14,9 +14,11 @@ import (
 	"floe/scripts/suite/schedule"
 )
 
-const jepsenUsage = `usage: scripts/jepsen run [--workload graph|events|all] [--nemesis kill,pause,partition,oneway|all]
+const jepsenUsage = `usage: scripts/jepsen run [--workload graph|events|all] [--nemesis KIND,...|all]
                           [--nodes 3|5] [--time 120s] [--seed N] [--report DIR]
-       scripts/jepsen check DIR      judge the history of an earlier run again`
+       scripts/jepsen check DIR      judge the history of an earlier run again
+kinds: kill, pause, churn; as root also partition, oneway, bridge, delay, loss, corrupt, power, diskfull,
+       diskhang, clock`
 
 // options are the settings of a run.
 type options struct {
@@ -86,12 +88,8 @@ func usage(text, format string, args ...any) error {
 
 // command is how to repeat the run.
 func (o options) command() string {
-	kinds := make([]string, len(o.Nemesis))
-	for i, k := range o.Nemesis {
-		kinds[i] = string(k)
-	}
 	return fmt.Sprintf("scripts/jepsen run --workload %s --nemesis %s --nodes %d --time %s --seed %d",
-		o.Workload, strings.Join(kinds, ","), o.Nodes, o.Time, o.Seed)
+		o.Workload, schedule.List(o.Nemesis), o.Nodes, o.Time, o.Seed)
 }
 
 // arguments are those with which the run continues inside a lab.

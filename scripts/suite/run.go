@@ -12,6 +12,7 @@ import (
 	"floe/scripts/suite/history"
 	"floe/scripts/suite/lab"
 	"floe/scripts/suite/nemesis"
+	"floe/scripts/suite/schedule"
 	"floe/scripts/suite/workload"
 )
 
@@ -135,7 +136,7 @@ func (r *run) work(ctx context.Context, all *sync.WaitGroup) {
 func (r *run) safety(ctx context.Context) error {
 	r.phase("safety")
 	if !r.lab.Namespaces {
-		r.facts.Note = "without root: nothing was cut"
+		r.facts.Note = "without root: of the faults there were " + schedule.List(schedule.Possible(r.options.Nemesis)) + " alone"
 	}
 	n := &nemesis.Nemesis{Lab: nemesis.Of(r.lab), Log: r.log, Leader: r.watch.leader}
 	limit, cancel := context.WithDeadline(ctx, r.options.deadline().Add(-r.options.Time*3/10))

@@ -280,8 +280,11 @@ func (c *eventChecker) expects(sub Subscriber, s Sent) bool {
 // shadow is how long before or after a fault a loss is laid at its door.
 const shadow = 2_000_000_000
 
+// ending are the kinds of fault that end a node with what it has queued.
+var ending = []string{"kill", "power", "diskfull", "churn"}
+
 // cause names the kind of fault that struck the publisher's node or the
-// subscriber's around the time of an event, or else a later kill of the
+// subscriber's around the time of an event, or else a later end of the
 // publisher's node, in whose queue the event may have waited.
 func (c *eventChecker) cause(s Sent, sub Subscriber) string {
 	backlog := "none"
@@ -292,8 +295,8 @@ func (c *eventChecker) cause(s Sent, sub Subscriber) string {
 		if s.End >= f.Start-shadow {
 			return f.Kind
 		}
-		if f.Kind == "kill" && slices.Contains(f.Nodes, s.Node) {
-			backlog = "kill, later"
+		if slices.Contains(ending, f.Kind) && slices.Contains(f.Nodes, s.Node) {
+			backlog = f.Kind + ", later"
 		}
 	}
 	return backlog

@@ -38,19 +38,41 @@ func (l *Lab) Oneway(name string, from, to []string) error {
 	return l.cut(name, cuts)
 }
 
+// Bridge cuts the nodes but one into two halves that reach that one and not
+// each other: who reaches whom is no longer the same for all.
+func (l *Lab) Bridge(name, over string) error {
+	others := l.Others([]string{over})
+	half := others[:(len(others)+1)/2]
+	var cuts []Cut
+	for _, a := range half {
+		for _, b := range others[len(half):] {
+			cuts = append(cuts, Cut{a, b}, Cut{b, a})
+		}
+	}
+	return l.cut(name, cuts)
+}
+
 // Others returns the nodes that are not named.
 func (l *Lab) Others(names []string) []string {
 	return slices.DeleteFunc(l.Names(), func(n string) bool { return slices.Contains(names, n) })
 }
 
-// Heal takes back the cuts of that name; of all names where it is empty.
+// Heal takes back the cuts and bad lines of that name; of all names where it is
+// empty.
 func (l *Lab) Heal(name string) error {
+	bad := len(l.Lines)
 	if name == "" {
 		clear(l.Cuts)
+		clear(l.Lines)
 	} else {
 		delete(l.Cuts, name)
+		delete(l.Lines, name)
 	}
-	return l.applyCuts()
+	err := l.applyCuts()
+	if len(l.Lines) != bad {
+		err = errors.Join(err, l.applyLines())
+	}
+	return err
 }
 
 func (l *Lab) cut(name string, cuts []Cut) error {

@@ -25,6 +25,12 @@ type Lab struct {
 	Binary string `json:"binary"`
 	// Cuts are the faults of the network, by name.
 	Cuts map[string][]Cut `json:"cuts,omitempty"`
+	// Lines are the bad lines, by name; Wire is the process that makes them.
+	Lines map[string][]Line `json:"lines,omitempty"`
+	Wire  process           `json:"wire"`
+	// Disks and Clocks tell that each node has a disk and a clock of its own.
+	Disks  bool `json:"disks"`
+	Clocks bool `json:"clocks"`
 
 	dir string
 }
@@ -54,6 +60,9 @@ type Config struct {
 	Binary string
 	// Stay has it outlive this process.
 	Stay bool
+	// Disks and Clocks ask for nodes with disks and clocks of their own, which
+	// they only get as root, clocks on amd64 alone.
+	Disks, Clocks bool
 }
 
 // Create sweeps, takes a free number and makes the lab's network. No node runs
@@ -62,7 +71,8 @@ func Create(c Config) (*Lab, error) {
 	if err := Sweep(); err != nil {
 		return nil, err
 	}
-	l := &Lab{Namespaces: os.Geteuid() == 0, Cuts: map[string][]Cut{}}
+	root := os.Geteuid() == 0
+	l := &Lab{Namespaces: root, Disks: root && c.Disks, Clocks: c.Clocks && clocksHere(), Cuts: map[string][]Cut{}}
 	if !c.Stay {
 		l.Owner = self()
 	}
@@ -72,7 +82,7 @@ func Create(c Config) (*Lab, error) {
 	for i := range c.Nodes {
 		l.Nodes = append(l.Nodes, l.newNode(i+1))
 	}
-	if err := errors.Join(l.takeBinary(c.Binary), l.save(), l.build()); err != nil {
+	if err := errors.Join(l.takeBinary(c.Binary), l.save(), l.build(), l.makeDisks()); err != nil {
 		return nil, errors.Join(err, l.Remove())
 	}
 	return l, nil
@@ -226,9 +236,17 @@ func (l *Lab) Remove() error {
 	for _, n := range l.Nodes {
 		errs = append(errs, n.Kill())
 	}
-	errs = append(errs, l.tearDown(), os.RemoveAll(l.dir))
+	errs = append(errs, l.tearDown(), removeAll(l.dir))
 	_ = os.Remove(root()) // where this was the last lab
 	return errors.Join(errs...)
+}
+
+// removeAll removes a lab's directory with the disks mounted in it.
+func removeAll(dir string) error {
+	if err := unmountAll(dir); err != nil {
+		return err // else the data would go and the mount stay
+	}
+	return os.RemoveAll(dir)
 }
 
 // Sweep removes labs whose owner is gone, directories of labs that never came
@@ -266,7 +284,7 @@ func sweepStateless() error {
 			continue
 		}
 		if _, err := os.Stat(filepath.Join(dir, stateFile)); errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, os.RemoveAll(dir))
+			errs = append(errs, removeAll(dir))
 		}
 	}
 	return errors.Join(errs...)

@@ -18,11 +18,20 @@ import (
 // newLab makes a lab whose nodes do nothing.
 func newLab(t *testing.T, nodes int) *lab.Lab {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "floe")
-	if err := os.WriteFile(binary, []byte("#!/bin/sh\necho \"$@\"\nexec sleep 600\n"), 0o755); err != nil {
-		t.Fatal(err)
+	return newLabOf(t, lab.Config{Nodes: nodes}, "#!/bin/sh\necho \"$@\"\nexec sleep 600\n")
+}
+
+// newLabOf makes a lab whose nodes run a script, where no program is named, and
+// checks at the end that nothing of it is left.
+func newLabOf(t *testing.T, c lab.Config, script string) *lab.Lab {
+	t.Helper()
+	if c.Binary == "" {
+		c.Binary = filepath.Join(t.TempDir(), "floe")
+		if err := os.WriteFile(c.Binary, []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
-	l, err := lab.Create(lab.Config{Nodes: nodes, Binary: binary})
+	l, err := lab.Create(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,6 +44,9 @@ func newLab(t *testing.T, nodes int) *lab.Lab {
 		}
 		if left, _ := filepath.Glob("/run/netns/floe-*"); slices.ContainsFunc(left, func(p string) bool { return strings.HasPrefix(p, "/run/netns/floe-"+filepath.Base(l.Dir())+"-") }) {
 			t.Errorf("namespaces are still there: %v", left)
+		}
+		if mounts, err := os.ReadFile("/proc/self/mountinfo"); err != nil || strings.Contains(string(mounts), l.Dir()+"/") {
+			t.Errorf("disks are still mounted (%v):\n%s", err, mounts)
 		}
 	})
 	return l

@@ -172,10 +172,13 @@ func (l *Lab) within(part string, f func() error) error {
 }
 
 // Listen opens a TCP listener on a free port of the node's address.
-func (n *Node) Listen() (net.Listener, error) {
+func (n *Node) Listen() (net.Listener, error) { return n.ListenOn(0) }
+
+// ListenOn opens a TCP listener on a port of the node's address.
+func (n *Node) ListenOn(port int) (net.Listener, error) {
 	var listener net.Listener
 	err := n.lab.within(n.Name, func() (err error) {
-		listener, err = net.Listen("tcp", net.JoinHostPort(n.Host, "0"))
+		listener, err = net.Listen("tcp", net.JoinHostPort(n.Host, strconv.Itoa(port)))
 		return err
 	})
 	return listener, err

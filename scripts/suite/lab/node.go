@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -25,6 +26,10 @@ type Node struct {
 	// Host is the node's IP address.
 	Host    string  `json:"host"`
 	Process process `json:"process"`
+	// Offset is how far the node's wall clock is from the machine's.
+	Offset time.Duration `json:"clock_ns,omitempty"`
+	// Replaced tells that the node lost its data and has to join the others.
+	Replaced bool `json:"replaced,omitempty"`
 
 	lab *Lab
 	mu  sync.Mutex
@@ -49,7 +54,12 @@ func (n *Node) Peer() string { return fmt.Sprintf("%s:%d", n.Host, PeerPort) }
 func (n *Node) Log() string { return filepath.Join(n.lab.dir, n.Name+".log") }
 
 // Data is the node's data directory.
-func (n *Node) Data() string { return filepath.Join(n.lab.dir, n.Name) }
+func (n *Node) Data() string {
+	if n.lab.Disks {
+		return filepath.Join(n.disk(), "data")
+	}
+	return filepath.Join(n.lab.dir, n.Name)
+}
 
 // arguments are those of floe. The first node starts alone, the others join
 // it; later starts go by what the data directory says.
@@ -58,14 +68,8 @@ func (n *Node) arguments() []string {
 	if n.lab.Namespaces { // beyond loopback floe wants to be told that this is meant
 		args = append(args, "--insecure=peer,http", "--allow-from", n.lab.Network())
 	}
-	if n.Number > 1 {
-		var others []string
-		for _, o := range n.lab.Nodes {
-			if o != n {
-				others = append(others, o.Peer())
-			}
-		}
-		args = append(args, "--join", strings.Join(others, ","))
+	if n.Number > 1 || n.Replaced {
+		args = append(args, "--join", strings.Join(n.others((*Node).Peer), ","))
 	}
 	return args
 }
@@ -77,6 +81,9 @@ func (n *Node) Start() error {
 	defer n.mu.Unlock()
 	if n.Process.alive() {
 		return nil
+	}
+	if err := n.powerOn(); err != nil {
+		return err
 	}
 	log, err := os.OpenFile(n.Log(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -90,12 +97,31 @@ func (n *Node) Start() error {
 		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	}
 	fmt.Fprintf(log, "--- start %s: %s\n", time.Now().Format(time.RFC3339Nano), strings.Join(cmd.Args, " "))
-	if err := n.lab.within(n.Name, cmd.Start); err != nil {
+	if err := n.lab.within(n.Name, func() error { return n.launch(cmd) }); err != nil {
 		return fmt.Errorf("start %s: %w", n.Name, err)
 	}
 	n.Process = find(cmd.Process.Pid)
 	go func() { _ = cmd.Wait() }() // reaps it; how it ended is in its log
 	return n.lab.save()
+}
+
+// launch starts the program, in a lab with clocks by the node's own clock.
+func (n *Node) launch(cmd *exec.Cmd) error {
+	if !n.lab.Clocks {
+		return cmd.Start()
+	}
+	cmd.SysProcAttr.Ptrace = true
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	err := release(cmd.Process.Pid, func(p process) error {
+		return errors.Join(p.installClock(), p.setClock(n.Offset))
+	})
+	if err != nil {
+		err = errors.Join(err, cmd.Process.Kill())
+		_ = cmd.Wait() // it was killed
+	}
+	return err
 }
 
 // Running says whether the node's process is there, paused or not.
@@ -112,14 +138,15 @@ func (n *Node) Paused() bool {
 	return n.Process.paused()
 }
 
-// Kill ends the node with SIGKILL and waits until it is gone.
+// endLimit is how long a killed process may take to be gone.
+const endLimit = 10 * time.Second
+
+// Kill ends the node with SIGKILL and waits until it is gone. A frozen disk is
+// thawed: who waits for it can't die.
 func (n *Node) Kill() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if err := n.Process.signal(syscall.SIGKILL); err != nil {
-		return err
-	}
-	return n.Process.await(10 * time.Second)
+	return errors.Join(n.Process.signal(syscall.SIGKILL), n.Thaw(), n.Process.await(endLimit))
 }
 
 // Pause stops the node with SIGSTOP; Resume lets it go on.

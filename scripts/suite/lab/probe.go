@@ -51,6 +51,87 @@ func (l *Lab) Probe(limit time.Duration) (map[string]bool, error) {
 	return out, nil
 }
 
+// Packet is one packet of a probe that arrived.
+type Packet struct {
+	Number int
+	Took   time.Duration
+	// Damaged tells that its bytes are not those that were sent.
+	Damaged bool
+}
+
+// Send sends so many UDP packets from this node to another, a few milliseconds
+// apart, and returns those that arrive, as they do, until all did or the limit
+// has passed since the last was sent. They go to the peer port, which must be
+// free.
+func (n *Node) Send(to *Node, count int, limit time.Duration) ([]Packet, error) {
+	var in net.PacketConn
+	err := to.lab.within(to.Name, func() (err error) {
+		in, err = net.ListenPacket("udp", to.Peer())
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	out, err := n.Dial(context.Background(), "udp", in.LocalAddr().String())
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+	start := time.Now()
+	sent := make([]time.Time, count)
+	failed := make(chan error, 1)
+	go func() { failed <- sendAll(out, in, sent, limit) }()
+	packets := receiveAll(in, count, start)
+	if err := <-failed; err != nil {
+		return nil, err
+	}
+	for i, p := range packets {
+		packets[i].Took = p.Took - sent[p.Number%count].Sub(start)
+	}
+	return packets, nil
+}
+
+// apart is the time between packets of a probe.
+const apart = 3 * time.Millisecond
+
+func sendAll(out net.Conn, in net.PacketConn, sent []time.Time, limit time.Duration) error {
+	defer func() { _ = in.SetReadDeadline(time.Now().Add(limit)) }()
+	for i := range sent {
+		sent[i] = time.Now()
+		if _, err := out.Write(probeBytes(i)); err != nil {
+			return err
+		}
+		time.Sleep(apart)
+	}
+	return nil
+}
+
+// receiveAll returns packets with the time since start as what they took.
+func receiveAll(in net.PacketConn, count int, start time.Time) []Packet {
+	var packets []Packet
+	buffer := make([]byte, 2048)
+	for len(packets) < count {
+		n, _, err := in.ReadFrom(buffer)
+		if err != nil {
+			return packets
+		}
+		number := int(buffer[0])<<8 | int(buffer[1])
+		packets = append(packets, Packet{number, time.Since(start), !bytes.Equal(buffer[:n], probeBytes(number))})
+	}
+	return packets
+}
+
+// probeBytes is what the packet of that number says: the number, and more that
+// follows from it.
+func probeBytes(number int) []byte {
+	b := make([]byte, 400)
+	for i := range b {
+		b[i] = byte(number >> (8 * (1 - i%2)))
+	}
+	return b
+}
+
 // Output runs a command in the hub, where clients sit, and returns what it
 // printed. An error holds what it said on stderr.
 func (l *Lab) Output(ctx context.Context, argv ...string) (string, error) {

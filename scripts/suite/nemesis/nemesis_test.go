@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"floe/scripts/suite/history"
+	"floe/scripts/suite/lab"
 	"floe/scripts/suite/nemesis"
 	"floe/scripts/suite/schedule"
 )
@@ -27,12 +29,36 @@ func (r *recorder) note(format string, args ...any) error {
 	return nil
 }
 
-func (r *recorder) Names() []string          { return []string{"n1", "n2", "n3"} }
-func (r *recorder) Kill(node string) error   { return r.note("kill %s", node) }
-func (r *recorder) Start(node string) error  { return r.note("start %s", node) }
-func (r *recorder) Pause(node string) error  { return r.note("pause %s", node) }
-func (r *recorder) Resume(node string) error { return r.note("resume %s", node) }
-func (r *recorder) Heal(name string) error   { return r.note("heal %s", name) }
+func (r *recorder) Names() []string            { return []string{"n1", "n2", "n3"} }
+func (r *recorder) Kill(node string) error     { return r.note("kill %s", node) }
+func (r *recorder) Start(node string) error    { return r.note("start %s", node) }
+func (r *recorder) Pause(node string) error    { return r.note("pause %s", node) }
+func (r *recorder) Resume(node string) error   { return r.note("resume %s", node) }
+func (r *recorder) Heal(name string) error     { return r.note("heal %s", name) }
+func (r *recorder) PowerCut(node string) error { return r.note("power %s", node) }
+func (r *recorder) Fill(node string, leave int64) error {
+	return r.note("fill %s %d", node, leave)
+}
+func (r *recorder) Empty(node string) error  { return r.note("empty %s", node) }
+func (r *recorder) Freeze(node string) error { return r.note("freeze %s", node) }
+func (r *recorder) Thaw(node string) error   { return r.note("thaw %s", node) }
+func (r *recorder) SetClock(node string, offset time.Duration) error {
+	return r.note("clock %s %s", node, offset)
+}
+func (r *recorder) Bridge(name, over string) error { return r.note("bridge %s %s", name, over) }
+func (r *recorder) Spoil(name string, from, to []string, q lab.Quality) error {
+	return r.note("spoil %s %v>%v %+v", name, from, to, q)
+}
+func (r *recorder) Go(_ context.Context, node string, exit schedule.Exit) error {
+	return r.note("go %s %s", node, exit)
+}
+func (r *recorder) Return(ctx context.Context, node string) error {
+	if node == "n3" { // the one that does not come back
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return r.note("return %s", node)
+}
 func (r *recorder) Partition(name string, victims []string, apart bool) error {
 	return r.note("partition %s %v %v", name, victims, apart)
 }
@@ -40,9 +66,9 @@ func (r *recorder) Oneway(name string, from, to []string) error {
 	return r.note("oneway %s %v>%v", name, from, to)
 }
 
-// story runs steps in a bubble of time and returns what was done, without the
-// healing of everything at the end.
-func story(t *testing.T, limit time.Duration, steps ...schedule.Step) (done []string, faults int) {
+// story runs steps in a bubble of time and returns what was done, before and for
+// the healing of everything at the end.
+func story(t *testing.T, limit time.Duration, steps ...schedule.Step) (done []string, faults int, healed []string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		log, err := history.Create(filepath.Join(t.TempDir(), "h"), time.Now())
@@ -58,10 +84,13 @@ func story(t *testing.T, limit time.Duration, steps ...schedule.Step) (done []st
 		if err != nil {
 			t.Error(err)
 		}
-		end := strings.Join(r.done[len(r.done)-7:], "\n")
-		for _, want := range []string{"heal \n", "resume n1", "start n1", "resume n3", "start n3"} {
-			if !strings.Contains(end, want) {
-				t.Errorf("the end lacks %q:\n%s", want, end)
+		healing := slices.IndexFunc(r.done, func(text string) bool { return strings.HasSuffix(text, " heal ") })
+		end := strings.Join(r.done[healing:], "\n")
+		for _, node := range r.Names() {
+			for _, want := range []string{"thaw " + node, "resume " + node, "clock " + node + " 0s", "start " + node} {
+				if !strings.Contains(end, want) {
+					t.Errorf("the end lacks %q:\n%s", want, end)
+				}
 			}
 		}
 		for _, f := range all {
@@ -69,15 +98,15 @@ func story(t *testing.T, limit time.Duration, steps ...schedule.Step) (done []st
 				t.Errorf("fault %v has no end", f)
 			}
 		}
-		done, faults = r.done[:len(r.done)-7], len(all)
+		done, faults, healed = r.done[:healing], len(all), r.done[healing:]
 	})
-	return done, faults
+	return done, faults, healed
 }
 
 const second = time.Second
 
 func TestOverlappingKillsKeepANodeDown(t *testing.T) {
-	got, _ := story(t, time.Minute,
+	got, _, _ := story(t, time.Minute,
 		schedule.Step{Number: 1, At: second, Length: 3 * second, Kind: schedule.Kill, Victims: []int{schedule.Leader}},
 		schedule.Step{Number: 2, At: 2 * second, Length: 5 * second, Kind: schedule.Kill, Victims: []int{2, 3}},
 		schedule.Step{Number: 3, At: 3 * second, Length: 2 * second, Kind: schedule.Pause, Victims: []int{schedule.Leader, 2}},
@@ -95,7 +124,7 @@ func TestOverlappingKillsKeepANodeDown(t *testing.T) {
 }
 
 func TestOverlappingPausesKeepANodePaused(t *testing.T) {
-	got, _ := story(t, time.Minute,
+	got, _, _ := story(t, time.Minute,
 		schedule.Step{Number: 1, At: second, Length: 3 * second, Kind: schedule.Pause, Victims: []int{1}},
 		schedule.Step{Number: 2, At: 2 * second, Length: 4 * second, Kind: schedule.Pause, Victims: []int{1}},
 	)
@@ -105,24 +134,94 @@ func TestOverlappingPausesKeepANodePaused(t *testing.T) {
 }
 
 func TestCuts(t *testing.T) {
-	got, _ := story(t, time.Minute,
+	got, _, _ := story(t, time.Minute,
 		schedule.Step{Number: 1, At: second, Length: second, Kind: schedule.Partition, Victims: []int{1, 2, 3}, Apart: true},
 		schedule.Step{Number: 2, At: 3 * second, Length: second, Kind: schedule.Oneway, Victims: []int{1}},
 		schedule.Step{Number: 3, At: 5 * second, Length: second, Kind: schedule.Oneway, Victims: []int{1}, Incoming: true},
+		schedule.Step{Number: 4, At: 7 * second, Length: second, Kind: schedule.Bridge, Victims: []int{schedule.Leader}},
 	)
 	want := []string{
 		"1s partition step-1 [n1 n2 n3] true", "2s heal step-1",
 		"3s oneway step-2 [n1]>[n2 n3]", "4s heal step-2",
 		"5s oneway step-3 [n2 n3]>[n1]", "6s heal step-3",
+		"7s bridge step-4 n2", "8s heal step-4",
 	}
 	if d := cmp.Diff(got, want); d != "" {
 		t.Errorf("done (-got +want):\n%s", d)
 	}
 }
 
+func TestBadLines(t *testing.T) {
+	got, _, _ := story(t, time.Minute,
+		schedule.Step{Number: 1, At: second, Length: second, Kind: schedule.Delay, Victims: []int{1}, Delay: 300 * time.Millisecond},
+		schedule.Step{Number: 2, At: 3 * second, Length: second, Kind: schedule.Loss, Victims: []int{2}, Percent: 20},
+		schedule.Step{Number: 3, At: 5 * second, Length: second, Kind: schedule.Corrupt, Victims: []int{3}, Percent: 4},
+	)
+	all := "[n1 n2 n3]"
+	want := []string{
+		fmt.Sprintf("1s spoil step-1 %s>[n1] %+v", all, lab.Quality{Delay: 300 * time.Millisecond, Jitter: 150 * time.Millisecond}), "2s heal step-1",
+		fmt.Sprintf("3s spoil step-2 %s>[n2] %+v", all, lab.Quality{Loss: 20, Duplicate: 10, Reorder: 20}), "4s heal step-2",
+		fmt.Sprintf("5s spoil step-3 %s>[n3] %+v", all, lab.Quality{Corrupt: 4}), "6s heal step-3",
+	}
+	if d := cmp.Diff(got, want); d != "" {
+		t.Errorf("done (-got +want):\n%s", d)
+	}
+}
+
+func TestDisksAndClocks(t *testing.T) {
+	got, _, _ := story(t, time.Minute,
+		schedule.Step{Number: 1, At: second, Length: 3 * second, Kind: schedule.Power, Victims: []int{1}},
+		schedule.Step{Number: 2, At: 2 * second, Length: second, Kind: schedule.DiskFull, Victims: []int{1, 2}, Room: 6},
+		schedule.Step{Number: 3, At: 5 * second, Length: 2 * second, Kind: schedule.DiskHang, Victims: []int{3}},
+		schedule.Step{Number: 4, At: 6 * second, Length: 2 * second, Kind: schedule.DiskHang, Victims: []int{3}},
+		schedule.Step{Number: 5, At: 9 * second, Length: second, Kind: schedule.Clock, Victims: []int{1}, Offset: -time.Hour},
+	)
+	want := []string{
+		"1s power n1",
+		"2s fill n1 6291456", "2s fill n2 6291456",
+		"3s empty n1", "3s empty n2", "3s kill n2", "3s start n2", // n1 is without power
+		"4s start n1",
+		"5s freeze n3", "6s freeze n3",
+		"8s thaw n3", "8s start n3",
+		"9s clock n1 -1h0m0s", "10s clock n1 0s",
+	}
+	if d := cmp.Diff(got, want); d != "" {
+		t.Errorf("done (-got +want):\n%s", d)
+	}
+}
+
+// A node that does not come back is waited for, but not for long, and once more
+// at the end. One that is dead is not asked to go.
+func TestChurn(t *testing.T) {
+	got, _, healed := story(t, time.Minute,
+		schedule.Step{Number: 1, At: second, Length: second, Kind: schedule.Churn, Victims: []int{1}, Exit: schedule.Leave},
+		schedule.Step{Number: 2, At: 3 * second, Length: second, Kind: schedule.Churn, Victims: []int{3}, Exit: schedule.Replace},
+		schedule.Step{Number: 3, At: 10 * second, Length: 3 * second, Kind: schedule.Kill, Victims: []int{2}},
+		schedule.Step{Number: 4, At: 11 * second, Length: second, Kind: schedule.Churn, Victims: []int{2}, Exit: schedule.Remove},
+	)
+	want := []string{"1s go n1 leave", "2s return n1", "3s go n3 replace", "10s kill n2", "13s start n2"}
+	if d := cmp.Diff(got, want); d != "" {
+		t.Errorf("done (-got +want):\n%s", d)
+	}
+	if !slices.ContainsFunc(healed, func(text string) bool { return strings.HasSuffix(text, "return n1") }) {
+		t.Errorf("n1 was not asked at the end: %q", healed)
+	}
+}
+
+// A disk that is full when a run ends early is emptied, and its node restarted.
+func TestInterruptedWhileADiskIsFull(t *testing.T) {
+	_, _, healed := story(t, 2*second, schedule.Step{Number: 1, At: second, Length: 10 * second, Kind: schedule.DiskFull, Victims: []int{1}})
+	text := strings.Join(healed, "\n")
+	for _, want := range []string{"empty n1\n2s kill n1\n2s start n1", "start n3"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the end lacks %q:\n%s", want, text)
+		}
+	}
+}
+
 // A run that is interrupted begins nothing more and heals what it began.
 func TestInterrupted(t *testing.T) {
-	got, faults := story(t, 2*second,
+	got, faults, _ := story(t, 2*second,
 		schedule.Step{Number: 1, At: second, Length: 10 * second, Kind: schedule.Pause, Victims: []int{1}},
 		schedule.Step{Number: 2, At: 3 * second, Length: second, Kind: schedule.Kill, Victims: []int{1}},
 	)

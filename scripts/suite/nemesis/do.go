@@ -1,0 +1,204 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"floe/scripts/suite/lab"
+	"floe/scripts/suite/schedule"
+)
+
+func stepName(s schedule.Step) string { return fmt.Sprintf("step-%d", s.Number) }
+
+// do begins a fault.
+func (n *Nemesis) do(s schedule.Step, victims []string) error {
+	name := stepName(s)
+	switch s.Kind {
+	case schedule.Kill:
+		return each(victims, func(v string) error { return n.takeDown(v, n.Lab.Kill) })
+	case schedule.Power:
+		return each(victims, func(v string) error { return n.takeDown(v, n.Lab.PowerCut) })
+	case schedule.Pause:
+		return each(victims, n.pause)
+	case schedule.Partition:
+		return n.Lab.Partition(name, victims, s.Apart)
+	case schedule.Oneway:
+		if s.Incoming {
+			return n.Lab.Oneway(name, n.others(victims), victims)
+		}
+		return n.Lab.Oneway(name, victims, n.others(victims))
+	case schedule.Bridge:
+		return n.Lab.Bridge(name, victims[0])
+	case schedule.Delay, schedule.Loss, schedule.Corrupt:
+		return n.Lab.Spoil(name, n.Lab.Names(), victims, quality(s))
+	case schedule.DiskFull:
+		return each(victims, func(v string) error { return n.fill(v, int64(s.Room)<<20) })
+	case schedule.DiskHang:
+		return each(victims, n.freeze)
+	case schedule.Clock:
+		return each(victims, func(v string) error { return n.Lab.SetClock(v, s.Offset) })
+	case schedule.Churn:
+		n.goAway(victims[0], s.Exit)
+		return nil
+	}
+	return fmt.Errorf("no fault %q", s.Kind)
+}
+
+// undo ends a fault.
+func (n *Nemesis) undo(s schedule.Step, victims []string) error {
+	switch s.Kind {
+	case schedule.Kill, schedule.Power:
+		return each(victims, n.start)
+	case schedule.Pause:
+		return each(victims, n.resume)
+	case schedule.DiskFull:
+		return each(victims, n.makeRoom)
+	case schedule.DiskHang:
+		return each(victims, n.thaw)
+	case schedule.Clock:
+		return each(victims, func(v string) error { return n.Lab.SetClock(v, 0) })
+	case schedule.Churn:
+		n.back(victims[0], comingBack)
+		return nil
+	}
+	return n.Lab.Heal(stepName(s))
+}
+
+// quality is how bad the lines of a step are.
+func quality(s schedule.Step) lab.Quality {
+	switch s.Kind {
+	case schedule.Delay:
+		return lab.Quality{Delay: s.Delay, Jitter: s.Delay / 2}
+	case schedule.Loss:
+		return lab.Quality{Loss: s.Percent, Duplicate: s.Percent / 2, Reorder: s.Percent}
+	}
+	return lab.Quality{Corrupt: s.Percent}
+}
+
+func (n *Nemesis) others(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(n.Lab.Names()), func(x string) bool { return slices.Contains(names, x) })
+}
+
+func each(names []string, f func(string) error) error {
+	var errs []error
+	for _, name := range names {
+		errs = append(errs, f(name))
+	}
+	return errors.Join(errs...)
+}
+
+// takeDown ends a node by a kill or a power cut.
+func (n *Nemesis) takeDown(name string, how func(string) error) error {
+	n.down[name]++
+	return how(name)
+}
+
+// start starts a node again, unless another step keeps it down.
+func (n *Nemesis) start(name string) error {
+	n.down[name]--
+	if n.down[name] > 0 {
+		return nil
+	}
+	return n.Lab.Start(name)
+}
+
+func (n *Nemesis) pause(name string) error {
+	n.paused[name]++
+	return n.Lab.Pause(name)
+}
+
+func (n *Nemesis) resume(name string) error {
+	n.paused[name]--
+	if n.paused[name] > 0 {
+		return nil
+	}
+	return n.Lab.Resume(name)
+}
+
+func (n *Nemesis) freeze(name string) error {
+	n.frozen[name]++
+	return n.Lab.Freeze(name)
+}
+
+// thaw lets a node's writes go on, and starts it where it ended itself since
+// they did not.
+func (n *Nemesis) thaw(name string) error {
+	n.frozen[name]--
+	if n.frozen[name] > 0 {
+		return nil
+	}
+	if err := n.Lab.Thaw(name); err != nil || n.down[name] > 0 {
+		return err
+	}
+	return n.Lab.Start(name)
+}
+
+func (n *Nemesis) fill(name string, leave int64) error {
+	n.full[name] = true
+	return n.Lab.Fill(name, leave)
+}
+
+// makeRoom gives a node its disk back and starts it again, as its operator would:
+// after an error of its disk it takes no part until then.
+func (n *Nemesis) makeRoom(name string) error {
+	if !n.full[name] {
+		return nil
+	}
+	delete(n.full, name)
+	if err := n.Lab.Empty(name); err != nil || n.down[name] > 0 {
+		return err
+	}
+	return errors.Join(n.Lab.Kill(name), n.Lab.Start(name))
+}
+
+const (
+	// leaving is how long a node may take to go.
+	leaving = 6 * time.Second
+	// comingBack is how long it is waited for when its step ends; later steps
+	// wait meanwhile. comingHome is how long when everything is whole.
+	comingBack = 3 * time.Second
+	comingHome = 8 * time.Second
+)
+
+// goAway has a member go. Where too much is broken the cluster may refuse, which
+// is for the history to tell and no error.
+func (n *Nemesis) goAway(name string, exit schedule.Exit) {
+	if n.down[name] > 0 || n.paused[name] > 0 {
+		n.tell(name, string(exit), errBusy)
+		return
+	}
+	n.away[name] = true
+	ctx, cancel := context.WithTimeout(context.Background(), leaving)
+	defer cancel()
+	n.tell(name, string(exit), n.Lab.Go(ctx, name, exit))
+}
+
+// errBusy says that another fault keeps a node from going or coming.
+var errBusy = errors.New("another fault has it")
+
+// back has a node that went come back. It is asked again at the end, since a
+// removal whose outcome was unknown may have taken effect late.
+func (n *Nemesis) back(name string, patience time.Duration) {
+	if !n.away[name] {
+		return
+	}
+	if n.down[name] > 0 || n.paused[name] > 0 {
+		n.tell(name, "come back", errBusy)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	n.tell(name, "come back", n.Lab.Return(ctx, name))
+}
+
+// tell notes how a change of members ended.
+func (n *Nemesis) tell(name, what string, err error) {
+	text := what + ": done"
+	if err != nil {
+		text = fmt.Sprintf("%s: %v", what, err)
+	}
+	n.Log.Note("churn", name, text, nil)
+}
