@@ -36,7 +36,7 @@ func opVersion(op Op) uint32 {
 		if o.Force {
 			return distributionVersion
 		}
-	case RegisterApp, ForgetApps, AckApps, SetServing, SetRelay, SetProbed:
+	case RegisterApp, ForgetApps, AckApps, SetServing, SetRelay, SetProbed, ChangeFacts:
 		return distributionVersion
 	case StageRestore, CommitRestore:
 		return restoreVersion

@@ -156,6 +156,7 @@ var readers = map[Kind]func(*codec.Decoder) (Op, error){
 	KindSetServing:    read[SetServing],
 	KindSetRelay:      read[SetRelay],
 	KindSetProbed:     read[SetProbed],
+	KindChangeFacts:   read[ChangeFacts],
 	KindStageRestore:  read[StageRestore],
 	KindCommitRestore: read[CommitRestore],
 }

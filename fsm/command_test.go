@@ -15,6 +15,7 @@ import (
 
 	"floe/fsm"
 	"floe/routing"
+	"floe/routing/derive"
 	"floe/topics"
 )
 
@@ -66,7 +67,11 @@ func golden() map[string]fsm.Command {
 		"ack-apps":             fsm.AckApps{Acks: []fsm.AppAck{{Name: "app1:4560", Serial: 9, Version: 8}}},
 		"set-serving":          fsm.SetServing{Out: []string{"n2"}, In: []string{"n3"}, Assign: []fsm.Assignment{{Name: "app1:4560", Serial: 9, Node: "n1"}}},
 		"set-relay":            fsm.SetRelay{On: true, MType: &mtype},
-		"set-probed":           fsm.SetProbed{Dead: []string{"a:1"}, Alive: []string{"b:1"}},
+		"change-facts": fsm.ChangeFacts{Changes: []derive.Change{
+			{Kind: derive.SetConfig, Config: &derive.Config{Components: []derive.Component{{Name: "SUBMAN", FQDN: "sub", Port: 4560}}}},
+			{Kind: derive.Associate, E2T: "e2t:38000", RANs: []string{"g1"}},
+			{Kind: derive.AddRoute, Route: &derive.Route{MType: 7, SubID: -1, Groups: [][]string{{"a:1"}}}}}},
+		"set-probed": fsm.SetProbed{Dead: []string{"a:1"}, Alive: []string{"b:1"}},
 	}
 	commands := make(map[string]fsm.Command, len(ops))
 	for name, op := range ops {
@@ -115,7 +120,7 @@ func TestGoldenCommands(t *testing.T) {
 			t.Errorf("%s: decoded (-got +want):\n%s", name, diff)
 		}
 	}
-	for k := fsm.KindInit; k <= fsm.KindSetProbed; k++ {
+	for k := fsm.KindInit; k <= fsm.KindCommitRestore; k++ {
 		if !seen[k] {
 			t.Errorf("kind %d has no golden file", k)
 		}

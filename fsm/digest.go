@@ -4,7 +4,8 @@ import "floe/topics"
 
 // Digest returns the digest of the content: topics, links, subscriptions,
 // routes, MEIDs, deletions to be told, apps, and how routes are distributed.
-// It costs what there are apps and withdrawn endpoints.
+// Of the facts of a RIC it has what follows from them. It costs what there
+// are apps and withdrawn endpoints.
 func (v *View) Digest() topics.Digest {
 	d := v.Graph.Digest().Add(topics.Digest(v.Routes.union.Digest())).Add(topics.Digest(v.Routes.Gone.Digest()))
 	for i := range v.Apps {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"floe/routing"
+	"floe/routing/derive"
 )
 
 // Routes are the route table and the MEID map with what must be known of
@@ -11,6 +12,8 @@ import (
 type Routes struct {
 	// Loaded is what people loaded and set.
 	Loaded routing.State
+	// Facts are what the managers of a RIC said, and the routes that follow.
+	Facts *derive.Facts
 	// Version is the Raft index of the last change, 0 where there was none.
 	Version uint64
 	// Gone are the MEIDs that were deleted, each with the index at which it
@@ -21,8 +24,8 @@ type Routes struct {
 	loads []load // those under way, the longest idle first
 }
 
-// State returns what messages go by: the union of loaded and derived, loaded
-// first.
+// State returns what messages go by: the union of what was loaded and what
+// is derived from facts, loaded first.
 func (r Routes) State() routing.State { return r.union }
 
 // empty tells whether there is nothing that a snapshot must hold.
@@ -114,6 +117,3 @@ func distinct(names []string) int {
 	}
 	return len(seen)
 }
-
-// derived returns what follows from the facts of old drivers.
-func (r Routes) derived() routing.State { return routing.State{} }

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-msgpack/v2/codec"
 	"github.com/hashicorp/raft"
 
+	"floe/routing/derive"
 	"floe/topics"
 )
 
@@ -48,10 +49,11 @@ type snapshotHeader struct {
 	// Routes is nil in the first format.
 	Routes *routesHeader `codec:"rt,omitempty"`
 	// These came with the third format.
-	Distribution *Distribution `codec:"d,omitempty"`
-	Apps         int           `codec:"na,omitempty"`
-	Shift        uint64        `codec:"sh,omitempty"`
-	Restore      *staged       `codec:"rs,omitempty"`
+	Distribution *Distribution  `codec:"d,omitempty"`
+	Apps         int            `codec:"na,omitempty"`
+	Facts        *derive.Export `codec:"f,omitempty"`
+	Shift        uint64         `codec:"sh,omitempty"`
+	Restore      *staged        `codec:"rs,omitempty"`
 }
 
 // snapshot is one state held still: the view never changes, the requests are a copy.
@@ -106,6 +108,10 @@ func (p *snapshot) encode(enc *codec.Encoder) error {
 		head.Distribution = &v.Distribution
 	}
 	head.Apps, head.Shift, head.Restore = len(v.Apps), v.Shift, v.restore
+	if !v.Routes.Facts.Empty() {
+		facts := v.Routes.Facts.Export()
+		head.Facts = &facts
+	}
 	if err := enc.Encode(head.format()); err != nil {
 		return err
 	}
@@ -135,7 +141,7 @@ func (p *snapshot) encode(enc *codec.Encoder) error {
 
 func (h *snapshotHeader) format() uint16 {
 	switch {
-	case h.Distribution != nil || h.Apps > 0 || h.Shift > 0 || h.Restore != nil:
+	case h.Distribution != nil || h.Apps > 0 || h.Facts != nil || h.Shift > 0 || h.Restore != nil:
 		return formatApps
 	case h.Routes != nil:
 		return formatRoutes
@@ -227,10 +233,15 @@ func decodeSnapshot(dec *codec.Decoder) (*View, *requestLog, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: routes: %v", ErrSnapshot, err)
 	}
+	if head.Facts != nil {
+		if routes.Facts, err = derive.Import(*head.Facts); err != nil {
+			return nil, nil, fmt.Errorf("%w: facts: %v", ErrSnapshot, err)
+		}
+	}
 	view := &View{
 		Index: head.Index, ClusterID: head.ClusterID, Version: head.Version, Graph: graph, UserChanges: head.UserChanges,
 		Members: head.Members, Clusters: head.Clusters, Servers: head.Servers,
-		Routes: routes, Apps: apps, Shift: head.Shift, restore: head.Restore,
+		Routes: routes.united(), Apps: apps, Shift: head.Shift, restore: head.Restore,
 	}
 	if head.Distribution != nil {
 		view.Distribution = *head.Distribution

@@ -7,6 +7,7 @@ import (
 
 	"floe/fsm"
 	"floe/routing"
+	"floe/routing/derive"
 	"floe/topics"
 )
 
@@ -30,7 +31,7 @@ func graphNode() *node {
 // goldenSnapshots are states whose snapshots are on people's disks: a golden
 // file may be added, never changed.
 func goldenSnapshots() map[string]*node {
-	return map[string]*node{"graph": graphNode(), "routes": routesNode(), "apps": appsNode(), "restore": restoringNode(), "messages": messagesNode()}
+	return map[string]*node{"graph": graphNode(), "routes": routesNode(), "apps": appsNode(), "facts": factsNode(), "restore": restoringNode(), "messages": messagesNode()}
 }
 
 // routesNode is a node with one of everything that routes can hold.
@@ -69,6 +70,19 @@ func appsNode() *node {
 	} {
 		n.op(op)
 	}
+	return n
+}
+
+// factsNode is a node that derives routes and MEIDs, beside those loaded.
+func factsNode() *node {
+	n := routesNode()
+	n.op(fsm.RaiseVersion{Version: 3})
+	n.op(fsm.ChangeFacts{Changes: []derive.Change{
+		{Kind: derive.SetConfig, Config: &derive.Config{Components: []derive.Component{{Name: "SUBMAN", FQDN: "sub", Port: 4560}}}},
+		{Kind: derive.PutE2T, E2T: "e2t:38000", RANs: []string{"g1", "g7"}},
+		{Kind: derive.Subscribe, SubID: 9, Endpoint: "xapp:4560"},
+		{Kind: derive.AddRoute, Route: &derive.Route{MType: 21, SubID: 3, Groups: [][]string{{"h:1"}}}},
+	}})
 	return n
 }
 

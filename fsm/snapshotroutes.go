@@ -115,7 +115,6 @@ func decodeRoutes(dec *codec.Decoder, head *routesHeader) (Routes, error) {
 		}
 		r.loads = append(r.loads, p.again(r.Loaded))
 	}
-	r.union = r.Loaded
 	return r, nil
 }
 

@@ -274,7 +274,7 @@ func anyOp() *rapid.Generator[fsm.Op] {
 	name := rapid.SampledFrom([]string{"a", "b", "c", ""})
 	sub := rapid.SampledFrom([]string{"s", "t"})
 	single := rapid.Custom(func(t *rapid.T) fsm.Op {
-		switch rapid.IntRange(0, 20).Draw(t, "kind") {
+		switch rapid.IntRange(0, 23).Draw(t, "kind") {
 		case 10, 11, 12:
 			return fsm.ChangeRoutes{Blocks: someBlocks(t), If: fsm.Condition{Given: rapid.IntRange(0, 9).Draw(t, "if") == 0, Version: 5}}
 		case 13:
@@ -283,6 +283,8 @@ func anyOp() *rapid.Generator[fsm.Op] {
 			return fsm.CommitRoutes{Load: rapid.Uint64Range(1, 6).Draw(t, "load"), Parts: rapid.IntRange(1, 2).Draw(t, "parts")}
 		case 15, 16, 17, 18, 19, 20:
 			return anyAppOp(t)
+		case 21, 22, 23:
+			return anyFacts(t)
 		case 0, 1:
 			return fsm.CreateTopic{Name: name.Draw(t, "name")}
 		case 2:
