@@ -67,6 +67,8 @@ const (
 	ReservedType   Code = "reserved-type"   // a type that RMR keeps for itself
 	ExtraField     Code = "extra-field"     // programs ignore it
 	ManyMEIDs      Code = "many-meids"      // more than a program reads from one record
+	SameProgram    Code = "same-program"    // a group names a program under two names
+	UnknownTopic   Code = "unknown-topic"   // there is no such topic
 	FurtherFinding Code = "further-finding" // too many to list
 )
 

@@ -11,6 +11,12 @@ import (
 // Options are what the strict parser lets pass.
 type Options struct {
 	RefuseReserved bool // message types 0 to 99 are errors, not warnings
+	// Program returns the name of the program that is reached at an
+	// endpoint, "" where that is unknown; nil knows none. A group that names
+	// one program twice is warned of.
+	Program func(endpoint string) string
+	// Topic tells whether there is a topic of that name; nil: all there are.
+	Topic func(name string) bool
 }
 
 // Parsed is what the strict parser found.

@@ -230,3 +230,30 @@ func TestTopicsOfAnEntry(t *testing.T) {
 		}
 	}
 }
+
+// T12: what is known of programs and topics is said.
+func TestWhatIsKnownOfEndpoints(t *testing.T) {
+	options := routing.Options{
+		Program: func(endpoint string) string {
+			return map[string]string{"app1:4560": "app1:4560", "10.0.0.5:4560": "app1:4560", "app2:4560": "app2:4560"}[endpoint]
+		},
+		Topic: func(name string) bool { return name == "known" },
+	}
+	for groups, want := range map[string]string{
+		"app1:4560,10.0.0.5:4560":     "warning: app1:4560 and 10.0.0.5:4560 are one program, app1:4560: it gets two turns",
+		"app1:4560;10.0.0.5:4560":     "",
+		"app1:4560,app1:4560":         "", // twice on purpose: a weight
+		"app1:4560,app2:4560,x:1,y:1": "",
+		"topic:known":                 "",
+		"topic:other":                 `warning: there is no topic "other": what is meant for it is dropped`,
+	} {
+		p := routing.Parse("newrt|start\nmse|700|-1|"+groups+"\nnewrt|end|1\n", options)
+		var got string
+		for _, f := range p.Findings {
+			_, got, _ = strings.Cut(f.String(), ": ")
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", groups, got, want)
+		}
+	}
+}

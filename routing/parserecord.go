@@ -178,8 +178,30 @@ func (p *parser) group(r *Record, g field) bool {
 		}
 		group = append(group, m.text)
 	}
+	p.known(g, group)
 	r.Groups = append(r.Groups, group)
 	return true
+}
+
+// known warns of what those who run the table can know about a group.
+func (p *parser) known(at field, group []string) {
+	names := map[string]string{}
+	for _, m := range group {
+		if topic, is := Topic(m); is {
+			if p.options.Topic != nil && !p.options.Topic(topic) {
+				p.warn(at, UnknownTopic, "there is no topic %s: what is meant for it is dropped", quote(topic))
+			}
+			continue
+		}
+		if p.options.Program == nil || len(group) == 1 {
+			continue
+		}
+		name := p.options.Program(m)
+		if other, twice := names[name]; twice && name != "" && other != m {
+			p.warn(at, SameProgram, "%s and %s are one program, %s: it gets two turns", other, m, name)
+		}
+		names[name] = m
+	}
 }
 
 // types warns of keys that do harm.

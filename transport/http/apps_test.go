@@ -44,6 +44,10 @@ func TestAppCalls(t *testing.T) {
 		{"GET", "/v1/trace/message?mtype=1001&meid=zz&sender=s:1", nil, 200,
 			`{"mtype":1001,"subid":-1,"record":"mse|1001|-1|%meid","reason":"unknown_meid","near":["g"],"why":["type 1001 without sub id: entry for every sender","the MEID decides","MEID \"zz\" is unknown","spelled almost like it: g","s:1 acknowledged version 3, the table is at 7: it may go by an older one"]}`},
 		{"GET", "/v1/trace/message", nil, 400, "bad_request"},
+		{"POST", "/v1/routes/check", "newrt|start\nmse|1000|-1|s:1,10.0.0.1:1;topic:none\nnewrt|end|1", 200,
+			`{"ok":true,"routes":1,"meids":0,"findings":[` +
+				`{"line":2,"column":13,"severity":"warning","code":"same-program","text":"s:1 and 10.0.0.1:1 are one program, s:1: it gets two turns"},` +
+				`{"line":2,"column":28,"severity":"warning","code":"unknown-topic","text":"there is no topic \"none\": what is meant for it is dropped"}]}`},
 	} {
 		status, body, _ := w.do(t, s.method, s.path, s.body)
 		got := body

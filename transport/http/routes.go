@@ -3,6 +3,7 @@ package http
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -42,7 +43,30 @@ func (s *Server) parse(r *http.Request) (*routing.Parsed, error) {
 	if err != nil {
 		return nil, err
 	}
-	return routing.Parse(string(body), routing.Options{RefuseReserved: s.config.RefuseReserved}), nil
+	v := s.config.Group.View()
+	return routing.Parse(string(body), routing.Options{
+		RefuseReserved: s.config.RefuseReserved, Program: programs(v),
+		Topic: func(name string) bool { return v.Graph.Topic(name) != nil },
+	}), nil
+}
+
+// programs tells which app is reached at an endpoint: by its own name, or by
+// the port of that at one of the hosts that it takes tables at.
+func programs(v *fsm.View) func(endpoint string) string {
+	if len(v.Apps) == 0 {
+		return nil
+	}
+	at := map[string]string{}
+	for _, a := range v.Apps {
+		at[a.Name] = a.Name
+		_, port, err := net.SplitHostPort(a.Name)
+		for _, c := range a.Control {
+			if host, _, bad := net.SplitHostPort(c); err == nil && bad == nil {
+				at[net.JoinHostPort(host, port)] = a.Name
+			}
+		}
+	}
+	return func(endpoint string) string { return at[endpoint] }
 }
 
 // parseGood is parse where a text with errors is refused.
