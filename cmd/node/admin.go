@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"floe/transport/http/api"
+	"floe/transport/http/client"
 	"floe/transport/http/script"
 )
 
@@ -37,7 +38,7 @@ func runAdmin(ctx context.Context, s *session, c *call) error {
 	if len(given) > 0 && len(c.args) > 0 {
 		return usagef("`admin' takes -e or FILE, not both")
 	}
-	sh := newShell(s, c.bool("stop-on-error"))
+	sh := newShell(s, c.bool("stop-on-error"), c.flags.Changed("timeout"))
 	switch {
 	case len(given) > 0:
 		return sh.runScript(ctx, strings.NewReader(strings.Join(given, ";")))
@@ -57,20 +58,21 @@ func runAdmin(ctx context.Context, s *session, c *call) error {
 // shell runs commands one after the other.
 type shell struct {
 	session  *session
-	commands map[string]*command
+	commands map[string]*command // by path
 	order    []*command
 	stop     bool // at the first error
 	code     int  // of the first error
+	timeout  bool // was given, and holds for all commands
 	instance string
 }
 
-func newShell(s *session, stop bool) *shell {
+func newShell(s *session, stop, timeout bool) *shell {
 	inner := *s
 	inner.shell = true
-	sh := &shell{session: &inner, commands: map[string]*command{}, stop: stop}
+	sh := &shell{session: &inner, commands: map[string]*command{}, stop: stop, timeout: timeout}
 	for _, c := range append(commandTable(), sh.ownCommands()...) {
-		if c.shell && c.parent == "" {
-			sh.commands[c.name] = c
+		if c.shell {
+			sh.commands[c.path()] = c
 			sh.order = append(sh.order, c)
 		}
 	}
@@ -111,6 +113,7 @@ func (sh *shell) runScript(ctx context.Context, in io.Reader) error {
 // errors of the script's source, which end it.
 func (sh *shell) note(err error) error {
 	var usage *usageError
+	var said *exitError
 	var bad *script.Error
 	var kind *api.Error
 	var ran failure
@@ -123,11 +126,13 @@ func (sh *shell) note(err error) error {
 		err = errors.New(bad.Text)
 	case errors.As(err, &kind):
 		code = kind.Kind.Exit()
-	case errors.As(err, &usage), errors.As(err, &ran):
+	case errors.As(err, &usage), errors.As(err, &said), errors.As(err, &ran):
 	default:
 		return err
 	}
-	sh.session.warn("error", err)
+	if said == nil {
+		sh.session.warn("error", err)
+	}
 	if sh.code == 0 {
 		sh.code = code
 	}
@@ -136,17 +141,17 @@ func (sh *shell) note(err error) error {
 
 // execute runs one command.
 func (sh *shell) execute(ctx context.Context, words script.Command) error {
-	name := words.Words[0].Text
-	c := sh.commands[name]
-	if c == nil || words.Words[0].Quoted {
-		return usagef("unknown command `%s' (type `help' for more info)", name)
+	c, rest, err := sh.find(words.Words)
+	if err != nil {
+		return err
 	}
-	call, flags, err := sh.parse(ctx, c, words.Words[1:])
+	call, flags, err := sh.parse(ctx, c, rest)
 	if err != nil {
 		return err
 	}
 	s := *sh.session
 	s.json = flagBool(flags, "json", s.json)
+	defer sh.suit(&s, c, flags)()
 	if err := c.run(ctx, &s, call); err != nil {
 		if errors.Is(err, errQuit) {
 			return err
@@ -154,6 +159,39 @@ func (sh *shell) execute(ctx context.Context, words script.Command) error {
 		return failure{err}
 	}
 	return nil
+}
+
+// find finds the command that the words begin with, and returns the others.
+func (sh *shell) find(words []script.Word) (*command, []script.Word, error) {
+	name := words[0].Text
+	c := sh.commands[name]
+	if c == nil || words[0].Quoted {
+		return nil, nil, usagef("unknown command `%s' (type `help' for more info)", name)
+	}
+	if c.run != nil {
+		return c, words[1:], nil
+	}
+	if len(words) > 1 && !words[1].Quoted {
+		if part := sh.commands[name+" "+words[1].Text]; part != nil {
+			return part, words[2:], nil
+		}
+	}
+	return nil, nil, usagef("`%s' needs one of its commands (type `help %s')", name, name)
+}
+
+// suit gives a command a client of its own where the shell's does not suit
+// it: it is slow, or asks for a stale answer. The result lets go of it.
+func (sh *shell) suit(s *session, c *command, flags *pflag.FlagSet) (done func()) {
+	config := s.config
+	config.Stale = flagBool(flags, "stale", config.Stale)
+	if c.slow && !sh.timeout {
+		config.Timeout = timeoutFor(c)
+	}
+	if c.local || config.Stale == s.config.Stale && config.Timeout == s.config.Timeout {
+		return func() {}
+	}
+	s.config, s.client = config, client.New(config)
+	return s.client.Close
 }
 
 func flagBool(flags *pflag.FlagSet, name string, otherwise bool) bool {
@@ -164,17 +202,23 @@ func flagBool(flags *pflag.FlagSet, name string, otherwise bool) bool {
 	return f.Value.String() == "true"
 }
 
-// parse tells flags from arguments: a bare word with two dashes is a flag.
+// parse tells flags from arguments: a bare word with two dashes is a flag,
+// and takes the next word where it needs a value.
 // Topics are read as icestormadmin reads them.
 func (sh *shell) parse(ctx context.Context, c *command, words []script.Word) (*call, *pflag.FlagSet, error) {
 	flags := pflag.NewFlagSet(c.name, pflag.ContinueOnError)
 	c.addFlags(flags, false)
 	var given, args []string
-	for _, w := range words {
-		if !w.Quoted && strings.HasPrefix(w.Text, "--") && len(w.Text) > 2 {
-			given = append(given, w.Text)
-		} else {
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		if w.Quoted || !strings.HasPrefix(w.Text, "--") || len(w.Text) == 2 {
 			args = append(args, w.Text)
+			continue
+		}
+		given = append(given, w.Text)
+		if f := flags.Lookup(w.Text[2:]); f != nil && f.NoOptDefVal == "" && i+1 < len(words) {
+			i++
+			given = append(given, words[i].Text) // its value
 		}
 	}
 	if err := flags.Parse(given); err != nil {

@@ -9,20 +9,20 @@ import (
 
 func clusterCommands() []*command {
 	return []*command{
-		{name: "clusters", short: "know other floe clusters, to link topics to theirs",
+		{name: "clusters", shell: true, short: "know other floe clusters, to link topics to theirs",
 			long: `Know other floe clusters. Once one is known, floe link A NAME/B links a topic to
 one of its topics. Add it again with new addresses where all its nodes moved at
 once; links stay.`,
 			example: "floe clusters add east 10.1.0.1:7400,10.1.0.2:7400\nfloe link A east/B 5"},
-		{parent: "clusters", name: "add", args: "NAME HOST:PORT[,...]", min: 2, max: 2, prints: true,
+		{parent: "clusters", shell: true, name: "add", args: "NAME HOST:PORT[,...]", min: 2, max: 2, prints: true,
 			short:   "make another cluster known by the peer addresses of some of its nodes",
 			example: "floe clusters add east 10.1.0.1:7400,10.1.0.2:7400",
 			run:     runAddCluster},
-		{parent: "clusters", name: "list", args: "", min: 0, max: 0, prints: true, reads: true,
+		{parent: "clusters", shell: true, name: "list", args: "", min: 0, max: 0, prints: true, reads: true,
 			short:   "list the clusters that are known",
 			example: "floe clusters list",
 			run:     runListClusters},
-		{parent: "clusters", name: "remove", args: "NAME", min: 1, max: 1,
+		{parent: "clusters", shell: true, name: "remove", args: "NAME", min: 1, max: 1,
 			short:   "forget a cluster no link leads to",
 			example: "floe clusters remove east",
 			run:     runRemoveCluster},

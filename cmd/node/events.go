@@ -20,7 +20,7 @@ const payloadLimit = 16 << 20
 
 func eventCommands() []*command {
 	return []*command{
-		{name: "pub", args: "TOPIC [DATA|-]", min: 1, max: 2, topic: firstArg,
+		{name: "pub", args: "TOPIC [DATA|-]", min: 1, max: 2, topic: firstArg, shell: true,
 			short: "publish an event",
 			long: `Publish an event. DATA (or, for -, what stdin holds) reaches Ice subscribers as
 one sequence<byte>; with --ice-string, as one string. Without DATA it is empty.`,
@@ -32,11 +32,11 @@ one sequence<byte>; with --ice-string, as one string. Without DATA it is empty.`
 			},
 			example: "floe pub A hello --cost 2\ndate | floe pub A -",
 			run:     runPub},
-		{name: "sub", args: "TOPIC...", min: 1, max: -1, topic: everyArg, prints: true,
+		{name: "sub", args: "TOPIC...", min: 1, max: -1, topic: everyArg, prints: true, shell: true,
 			short: "print the events of topics as they come",
 			long: `Print the events of topics as they come: topic, operation, cost, context and
 payload, with a tab between. How many events were missed goes to stderr. With
---json each event is one line.`,
+--json each event is one line. In the shell it needs --count.`,
 			flags: func(f *pflag.FlagSet) {
 				f.Var(newNumber(0, 0, math.MaxInt32), "count", "end after so many events; 0: never")
 			},
@@ -83,6 +83,9 @@ func (s *session) payload(arg string) ([]byte, error) {
 	if arg != "-" {
 		return []byte(arg), nil
 	}
+	if s.shell {
+		return nil, errShellInput
+	}
 	b, err := io.ReadAll(io.LimitReader(s.in, payloadLimit+1))
 	if err == nil && len(b) > payloadLimit {
 		err = fmt.Errorf("more than %d bytes on stdin", payloadLimit)
@@ -91,13 +94,16 @@ func (s *session) payload(arg string) ([]byte, error) {
 }
 
 func runSub(ctx context.Context, s *session, c *call) error {
+	limit, _ := strconv.Atoi(c.text("count")) // checked when it was set
+	if s.shell && limit == 0 {
+		return usagef("in the shell `sub' needs --count, as it would never end")
+	}
 	stream, err := s.client.Subscribe(ctx, c.args)
 	if err != nil {
 		return err
 	}
 	defer stream.Close()
 	fmt.Fprintf(s.err, "subscribed to %s\n", strings.Join(c.args, ", "))
-	limit, _ := strconv.Atoi(c.text("count")) // checked when it was set
 	return s.printEvents(ctx, stream, limit)
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -27,16 +28,18 @@ as a picture for Graphviz (dot) or Mermaid; or as JSON.`,
 			example: "floe graph --format dot | dot -Tsvg > graph.svg",
 			run:     runGraph},
 		{name: "apply", args: "FILE|-", min: 1, max: 1, prints: true, slow: true,
-			short: "bring the graph to what a script says",
+			short: "bring the graph, or the routes, to what a file says",
 			long: `Bring the topic graph to what a script of create and link commands says, whole
 or not at all. What is there already stays; topics, links and costs are added
-and changed. Only with --prune is removed what the script does not name.`,
+and changed. Only with --prune is removed what the script does not name.
+A file that begins with newrt, updatert or meid_map is a route text, and is
+checked, compared and loaded as by floe routes.`,
 			flags: func(f *pflag.FlagSet) {
 				f.Bool("prune", false, "remove topics and links that the script does not name")
 				f.Bool("check", false, "change nothing; say whether the script is good")
 				f.Bool("diff", false, "change nothing; print what would change")
 			},
-			example: "floe apply --diff graph.txt",
+			example: "floe apply --diff graph.txt\nfloe apply routes.txt",
 			run:     runApply},
 	}
 }
@@ -60,11 +63,23 @@ func runGraph(ctx context.Context, s *session, c *call) error {
 }
 
 func runApply(ctx context.Context, s *session, c *call) error {
-	text, err := s.file(c.args[0], scriptLimit)
+	text, err := s.file(c.args[0], routesLimit)
 	if err != nil {
 		return err
 	}
 	check, diff := c.bool("check"), c.bool("diff")
+	switch routes := isRouteText(text); {
+	case routes && c.bool("prune"):
+		return usagef("--prune is for graph scripts; a whole table (newrt) takes the place of the one before as it is")
+	case routes && diff:
+		return s.diffRoutes(ctx, text)
+	case routes && check:
+		return s.checkRoutes(ctx, text)
+	case routes:
+		return s.loadRoutes(ctx, text, nil)
+	case len(text) > scriptLimit:
+		return fmt.Errorf("%s: more than %d bytes", c.args[0], scriptLimit)
+	}
 	applied, err := s.client.Apply(ctx, api.Apply{Script: text, Prune: c.bool("prune"), Check: check || diff})
 	if err != nil {
 		return err
@@ -72,9 +87,29 @@ func runApply(ctx context.Context, s *session, c *call) error {
 	return s.print(applied, func() { s.sayChanges(applied, check && !diff) })
 }
 
+// isRouteText tells a route text from a graph script by its first record.
+func isRouteText(text string) bool {
+	for line := range strings.Lines(strings.ReplaceAll(text, "\r", "\n")) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		word, _, _ := strings.Cut(line, "|")
+		switch strings.TrimSpace(word) {
+		case "newrt", "updatert", "meid_map":
+			return true
+		}
+		return false
+	}
+	return false
+}
+
 // file returns what a file, or for - stdin, holds, up to so many bytes.
 func (s *session) file(path string, limit int64) (string, error) {
 	in := s.in
+	if path == "-" && s.shell {
+		return "", errShellInput
+	}
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {

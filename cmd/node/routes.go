@@ -19,25 +19,25 @@ const routesLimit = 128 << 20
 
 func routeCommands() []*command {
 	return []*command{
-		{name: "routes", short: "show, check, load and look up routes of RMR messages",
+		{name: "routes", shell: true, short: "show, check, load and look up routes of RMR messages",
 			long: `Show, check, load and look up routes: the route table and MEID map of a group of
 RMR applications, in the text form of the RMR library.`,
 			example: "floe routes check routes.txt\nfloe routes load routes.txt\nfloe routes show"},
-		{parent: "routes", name: "show", min: 0, max: 0, prints: true, reads: true, slow: true,
+		{parent: "routes", shell: true, name: "show", min: 0, max: 0, prints: true, reads: true, slow: true,
 			short:   "print table and map, as text that loads as it stands",
 			long:    "Print table and map as text that loads as it stands. Equal routes give equal bytes, on every node.",
 			example: "floe routes show > routes.txt",
 			run:     runShowRoutes},
-		{parent: "routes", name: "check", args: "FILE|-", min: 1, max: 1, prints: true, slow: true,
+		{parent: "routes", shell: true, name: "check", args: "FILE|-", min: 1, max: 1, prints: true, slow: true,
 			short:   "say all there is to say about a route text, and change nothing",
 			long:    "Say all there is to say about a route text, and change nothing: errors, for which it would be refused, and warnings. Exits 1 on an error.",
 			example: "floe routes check routes.txt",
 			run:     runCheckRoutes},
-		{parent: "routes", name: "diff", args: "FILE|-", min: 1, max: 1, prints: true, reads: true, slow: true,
+		{parent: "routes", shell: true, name: "diff", args: "FILE|-", min: 1, max: 1, prints: true, reads: true, slow: true,
 			short:   "print what loading a route text would change",
 			example: "floe routes diff routes.txt",
 			run:     runDiffRoutes},
-		{parent: "routes", name: "load", args: "FILE|-", min: 1, max: 1, prints: true, slow: true,
+		{parent: "routes", shell: true, name: "load", args: "FILE|-", min: 1, max: 1, prints: true, slow: true,
 			short: "load a route text, whole or not at all",
 			long: `Load a route text, whole or not at all. A whole table (newrt) takes the place of
 the one before, a delta (updatert) and a map (meid_map) change what they name.
@@ -47,20 +47,20 @@ Warnings go to stderr.`,
 			},
 			example: "floe routes load routes.txt\nfloe routes load --if-version 17 routes.txt",
 			run:     runLoadRoutes},
-		{parent: "routes", name: "lookup", min: 0, max: 0, prints: true, reads: true,
+		{parent: "routes", shell: true, name: "lookup", min: 0, max: 0, prints: true, reads: true,
 			short:   "say where a message goes, and why",
 			long:    "Say where a message goes, step by step, or why it goes nowhere. Exits 1 where it goes nowhere.",
 			flags:   queryFlags,
 			example: "floe routes lookup --mtype 12050 --subid 7\nfloe routes lookup --mtype 12040 --meid gnb_001_001_0000019b",
 			run:     runLookup},
-		{parent: "routes", name: "apps", min: 0, max: 0, prints: true, reads: true,
+		{parent: "routes", shell: true, name: "apps", min: 0, max: 0, prints: true, reads: true,
 			short: "list the programs that asked for a table, and what each of them has",
 			long: `List the programs that asked any node for a table: name, address, the node that
 serves it, version sent, version acknowledged, how long ago, and what went wrong
 last. A program that is not listed never asked.`,
 			example: "floe routes apps",
 			run:     runApps},
-		{parent: "routes", name: "relay", args: "[on|off]", min: 0, max: 1, prints: true,
+		{parent: "routes", shell: true, name: "relay", args: "[on|off]", min: 0, max: 1, prints: true,
 			short: "say whether messages go through floe, or switch it",
 			long: `Have messages go through floe (on) or straight from program to program (off, as
 at first): the tables that programs are given name floe's --rmr listeners, or the
@@ -97,6 +97,10 @@ func runCheckRoutes(ctx context.Context, s *session, c *call) error {
 	if err != nil {
 		return err
 	}
+	return s.checkRoutes(ctx, text)
+}
+
+func (s *session) checkRoutes(ctx context.Context, text string) error {
 	checked, err := s.client.CheckRoutes(ctx, text)
 	if err != nil {
 		return err
@@ -122,6 +126,10 @@ func runDiffRoutes(ctx context.Context, s *session, c *call) error {
 	if err != nil {
 		return err
 	}
+	return s.diffRoutes(ctx, text)
+}
+
+func (s *session) diffRoutes(ctx context.Context, text string) error {
 	diff, err := s.client.DiffRoutes(ctx, text)
 	if err != nil {
 		return err
@@ -152,6 +160,11 @@ func runLoadRoutes(ctx context.Context, s *session, c *call) error {
 		}
 		at = &version
 	}
+	return s.loadRoutes(ctx, text, at)
+}
+
+// loadRoutes loads a text, if at is not nil only into routes of that version.
+func (s *session) loadRoutes(ctx context.Context, text string, at *uint64) error {
 	loaded, err := s.client.LoadRoutes(ctx, text, at)
 	if err != nil {
 		return err

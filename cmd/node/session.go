@@ -77,6 +77,9 @@ func (s *session) print(v any, text func()) error {
 	return err
 }
 
+// errShellInput is the answer to - for stdin inside the shell.
+var errShellInput = usagef("in the shell - stands for nothing: stdin holds the commands")
+
 // say prints a line of text that no program needs.
 func (s *session) say(format string, args ...any) {
 	fmt.Fprintf(s.out, format+"\n", args...)

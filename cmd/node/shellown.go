@@ -15,7 +15,7 @@ func (sh *shell) ownCommands() []*command {
 			short: "print, or confirm, the topic manager in use", example: "current", run: sh.runCurrent},
 		{name: "replica", args: "[INSTANCE]", max: 1, shell: true, local: true,
 			short: "list the nodes that are there, with role and address", example: "replica", run: sh.runReplica},
-		{name: "help", args: "[COMMAND]", max: 1, shell: true, local: true,
+		{name: "help", args: "[COMMAND]", max: 2, shell: true, local: true,
 			short: "list the commands, or explain one", example: "help link", run: sh.runHelp},
 		{name: "exit", max: 0, shell: true, local: true, short: "leave", example: "exit", run: quit},
 		{name: "quit", max: 0, shell: true, local: true, short: "leave", example: "quit", run: quit},
@@ -57,12 +57,19 @@ func (sh *shell) runReplica(ctx context.Context, s *session, c *call) error {
 }
 
 func (sh *shell) runHelp(_ context.Context, s *session, c *call) error {
-	if len(c.args) == 1 {
-		return sh.explain(s, c.args[0])
+	if len(c.args) > 0 {
+		return sh.explain(s, strings.Join(c.args, " "))
 	}
+	return sh.list(s, func(c *command) bool { return c.run != nil })
+}
+
+// list prints a line for each command that is wanted.
+func (sh *shell) list(s *session, wanted func(*command) bool) error {
 	w := tabwriter.NewWriter(s.out, 0, 8, 2, ' ', 0)
 	for _, c := range sh.order {
-		fmt.Fprintf(w, "%s %s\t%s\n", c.name, c.args, c.short)
+		if wanted(c) {
+			fmt.Fprintf(w, "%s\t%s\n", strings.TrimSpace(c.path()+" "+c.args), c.short)
+		}
 	}
 	return w.Flush()
 }
@@ -72,6 +79,13 @@ func (sh *shell) explain(s *session, name string) error {
 	if c == nil {
 		return fmt.Errorf("unknown command `%s' (type `help' for more info)", name)
 	}
-	s.say("%s %s\n%s\n\nExample:\n%s", c.name, c.args, c.help(), indent(strings.ReplaceAll(c.example, "floe ", "")))
+	s.say("%s\n%s\n", strings.TrimSpace(c.path()+" "+c.args), c.help())
+	if c.run == nil {
+		if err := sh.list(s, func(part *command) bool { return part.parent == name }); err != nil {
+			return err
+		}
+		s.say("")
+	}
+	s.say("Example:\n%s", indent(strings.ReplaceAll(c.example, "floe ", "")))
 	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -30,6 +31,9 @@ type command struct {
 	// run does it; nil for a command that only has commands of its own.
 	run func(ctx context.Context, s *session, c *call) error
 }
+
+// path is the words a command is called by.
+func (c *command) path() string { return strings.TrimSpace(c.parent + " " + c.name) }
 
 // call is one call of a command.
 type call struct {

@@ -93,20 +93,32 @@ func (t *terminal) ReadByte() (byte, error) {
 	return c, nil
 }
 
-// complete offers commands for the first word and topics for later ones.
-func (t *terminal) complete(line string, pos int) (head string, completions []string, tail string) {
-	start := strings.LastIndexAny(line[:pos], " ;\t") + 1
-	head, word, tail := line[:start], line[start:pos], line[pos:]
-	before := strings.Fields(line[strings.LastIndex(line[:start], ";")+1 : start])
-	var offers []string
-	if len(before) == 0 {
-		for _, c := range t.shell.order {
+// offers are the words that may follow some: commands, those of a command,
+// or topics.
+func (t *terminal) offers(before []string) (offers []string) {
+	parent := strings.Join(before, " ")
+	for _, c := range t.shell.order {
+		if c.parent == parent {
 			offers = append(offers, c.name+" ")
 		}
-	} else if c := t.shell.commands[before[0]]; c != nil && c.topic != nil && c.topic(len(before)-1) {
+	}
+	if len(offers) > 0 {
+		return offers
+	}
+	c, args := t.shell.commands[before[0]], len(before)-1
+	if c != nil && c.topic != nil && c.topic(args) {
 		for _, name := range t.shell.session.topicNames(t.ctx) {
 			offers = append(offers, script.QuoteTopic(name)+" ")
 		}
 	}
+	return offers
+}
+
+// complete offers words that go on with the one before the cursor.
+func (t *terminal) complete(line string, pos int) (head string, completions []string, tail string) {
+	start := strings.LastIndexAny(line[:pos], " ;\t") + 1
+	head, word, tail := line[:start], line[start:pos], line[pos:]
+	before := strings.Fields(line[strings.LastIndex(line[:start], ";")+1 : start])
+	offers := t.offers(before)
 	return head, slices.DeleteFunc(offers, func(o string) bool { return !strings.HasPrefix(o, word) }), tail
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/spf13/pflag"
+
 	"floe/transport/http/api"
 )
 
@@ -16,8 +18,9 @@ func topicCommands() []*command {
 			run:     runCreate},
 		{name: "destroy", args: "TOPIC...", min: 1, max: -1, topic: everyArg, shell: true,
 			short:   "remove topics with their links and subscriptions",
-			long:    "Remove topics with their links, both ways, and their subscriptions. Of several, those that do not exist are passed with a warning.",
-			example: "floe destroy A",
+			long:    "Remove topics with their links, both ways, and their subscriptions. Of several, those that do not exist are passed with a warning.\nOne that a route leads to (topic:NAME) is refused unless forced; the route stays.",
+			flags:   func(f *pflag.FlagSet) { f.Bool("force", false, "also where a route leads to the topic") },
+			example: "floe destroy A\nfloe destroy A --force",
 			run:     runDestroy},
 		{name: "topics", args: "", min: 0, max: 0, prints: true, reads: true, shell: true,
 			short:   "list the topics",
@@ -43,7 +46,7 @@ func runCreate(ctx context.Context, s *session, c *call) error {
 }
 
 func runDestroy(ctx context.Context, s *session, c *call) error {
-	return s.each(c.args, func(name string) error { return s.client.Destroy(ctx, name) })
+	return s.each(c.args, func(name string) error { return s.client.Destroy(ctx, name, c.bool("force")) })
 }
 
 // each does something for every name. Of several names, a refused one is

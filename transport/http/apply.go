@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"floe/fsm"
 	"floe/topics"
@@ -72,7 +73,7 @@ type wantedGraph struct {
 	topics []string
 	named  map[string]bool
 	links  []wantedLink
-	at     map[[2]string]int // source and target to the place in links
+	at     map[api.NewLink]int // source and target to the place in links
 }
 
 type wantedLink struct {
@@ -90,7 +91,7 @@ func parseGraph(text string) (*wantedGraph, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &wantedGraph{named: map[string]bool{}, at: map[[2]string]int{}}
+	g := &wantedGraph{named: map[string]bool{}, at: map[api.NewLink]int{}}
 	for _, c := range commands {
 		if err := g.add(c); err != nil {
 			return nil, err
@@ -109,7 +110,7 @@ func (g *wantedGraph) add(c script.Command) error {
 	case "create":
 		return g.addTopics(c.Line, words[1:])
 	case "link":
-		return g.addLink(c.Line, words[1:])
+		return g.addLink(c.Line, c.Words[1:])
 	}
 	return atLine(c.Line, fmt.Sprintf("%q has no place in a graph script, which holds create and link commands", words[0]))
 }
@@ -137,15 +138,13 @@ func (g *wantedGraph) addTopics(line int, words []string) error {
 	return nil
 }
 
-func (g *wantedGraph) addLink(line int, words []string) error {
-	if len(words) < 2 || len(words) > 3 {
-		return atLine(line, "link needs two topics and perhaps a cost")
-	}
+func (g *wantedGraph) addLink(line int, words []script.Word) error {
 	ask, err := linkWords(words)
 	if err != nil {
 		return atLine(line, err.Error())
 	}
-	key := [2]string{ask.From, ask.Cluster + "/" + ask.To}
+	key := ask
+	key.Cost = 0
 	if i, twice := g.at[key]; twice {
 		if g.links[i].ask.Cost != ask.Cost {
 			return atLine(line, fmt.Sprintf("the link from %q to %q has cost %d in line %d", ask.From, ask.To, g.links[i].ask.Cost, g.links[i].line))
@@ -157,21 +156,60 @@ func (g *wantedGraph) addLink(line int, words []string) error {
 	return nil
 }
 
-func linkWords(words []string) (api.NewLink, error) {
-	instance, from, err := script.TopicWord(words[0])
+// linkWords reads what follows the word link.
+func linkWords(words []script.Word) (api.NewLink, error) {
+	messages, texts, err := cutMessages(words)
+	if err != nil {
+		return api.NewLink{}, err
+	}
+	targets := 1
+	if messages != nil {
+		targets = 0
+	}
+	if len(texts) < 1+targets || len(texts) > 2+targets {
+		return api.NewLink{}, errors.New("link needs two topics, or one and --to-messages, and perhaps a cost")
+	}
+	instance, from, err := script.TopicWord(texts[0])
 	if err == nil && instance != "" {
-		err = fmt.Errorf("a link begins at a topic of this cluster, not at %q", words[0])
+		err = fmt.Errorf("a link begins at a topic of this cluster, not at %q", texts[0])
 	}
-	if err != nil {
-		return api.NewLink{}, err
+	ask := api.NewLink{From: from, Messages: messages != nil}
+	switch {
+	case err != nil:
+		return ask, err
+	case ask.Messages:
+		ask.To = messages.String()
+	default:
+		ask.Cluster, ask.To, err = script.TopicWord(texts[1])
 	}
-	cluster, to, err := script.TopicWord(words[1])
-	if err != nil {
-		return api.NewLink{}, err
-	}
-	ask := api.NewLink{From: from, To: to, Cluster: cluster}
-	if len(words) == 3 {
-		ask.Cost, err = api.ParseCost(words[2])
+	if cost := texts[1+targets:]; err == nil && len(cost) == 1 {
+		ask.Cost, err = api.ParseCost(cost[0])
 	}
 	return ask, err
+}
+
+// cutMessages takes --to-messages MTYPE[/SUBID] out of a link's words, nil
+// where they have none.
+func cutMessages(words []script.Word) (to *topics.Messages, rest []string, err error) {
+	const name = "--to-messages"
+	for i := 0; i < len(words); i++ {
+		option, text, joined := strings.Cut(words[i].Text, "=")
+		if words[i].Quoted || option != name {
+			rest = append(rest, words[i].Text)
+			continue
+		}
+		if !joined && i+1 < len(words) {
+			i++
+			text = words[i].Text
+		}
+		m, err := topics.ParseMessages(text)
+		if err == nil && to != nil {
+			err = errors.New(name + " is there twice")
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		to = &m
+	}
+	return to, rest, nil
 }

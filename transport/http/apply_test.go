@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"floe/fsm"
+	"floe/topics"
 	"floe/transport/http/api"
 	"floe/transport/http/draw"
 )
@@ -55,7 +56,13 @@ func TestApply(t *testing.T) {
 		{"to another cluster", api.Apply{Script: "link A east/X 3"}, "link A east/X 3 0"},
 		{"again", api.Apply{Script: "link A east/X 3"}, ""},
 		{"its cost", api.Apply{Script: "link A east/X 4"}, "cost A east/X 4 3"},
-		{"prune all", api.Apply{Prune: true}, "unlink A B 0 0; unlink A east/X 0 0; destroy A  0 0; destroy B  0 0"},
+		{"to messages", api.Apply{Script: "create rmr:7; link A rmr:7; link A --to-messages 7 3; link A --to-messages=7/1"}, "create rmr:7  0 0; link A rmr:7 0 0; link A rmr:7 3 0; link A rmr:7/1 0 0"},
+		{"their costs", api.Apply{Script: "link A 4 --to-messages 007\nlink A --to-messages 7/1 -2"}, "cost A rmr:7 4 3; cost A rmr:7/1 -2 0"},
+		{"once more", api.Apply{Script: "link A --to-messages 7 4; link A rmr:7"}, ""},
+		{"pruned alone", api.Apply{Script: "create A B; link A B; link A rmr:7; link A east/X 4", Prune: true}, "unlink A rmr:7 0 0; unlink A rmr:7/1 0 0"},
+		{"to messages again", api.Apply{Script: "link A --to-messages 7 4"}, "link A rmr:7 4 0"},
+		{"the topic alone", api.Apply{Script: "create A B; link A B; link A --to-messages 7 4; link A east/X 4", Prune: true}, "unlink A rmr:7 0 0; destroy rmr:7  0 0"},
+		{"prune all", api.Apply{Prune: true}, "unlink A B 0 0; unlink A east/X 0 0; unlink A rmr:7 0 0; destroy A  0 0; destroy B  0 0"},
 	}
 	w.group.must(fsm.SetCluster{Cluster: fsm.Peer{Name: "east", ID: "22222222-0000-0000-0000-000000000000"}})
 	for _, s := range stories {
@@ -90,6 +97,14 @@ func TestApplyRefuses(t *testing.T) {
 		{"create X\ncreate a/b/c", 2},
 		{"create X\ncreate other/y", 2},
 		{"create X\nlink A west/y 1", 2},
+		{"create X\nlink A --to-messages", 2},
+		{"create X\nlink A --to-messages 1/x", 2},
+		{"create X\nlink A X --to-messages 1", 2},
+		{"create X\nlink A 1 2 --to-messages 1", 2},
+		{"create X\nlink zz --to-messages 1", 2},
+		{"create X\nlink A --to-messages 1 --to-messages 1", 2},
+		{"create X\nlink A '--to-messages' 1", 2},
+		{"create X\nlink A --to-messages 1\nlink A --to-messages 1 2", 3},
 		{"create X\ncreate " + strings.Repeat("y", 256), 2},
 	}
 	for _, tt := range tests {
@@ -137,6 +152,10 @@ func TestGraphRoundTrip(t *testing.T) {
 		for range rapid.IntRange(0, 8).Draw(rt, "links") {
 			from, to := rapid.SampledFrom(names).Draw(rt, "from"), rapid.SampledFrom(names).Draw(rt, "to")
 			a.group.must(fsm.Link{From: from, To: to, Cost: rapid.Int32().Draw(rt, "cost"), Replace: true})
+		}
+		for range rapid.IntRange(0, 2).Draw(rt, "links to messages") {
+			m := topics.ToMessages(topics.Messages{MType: rapid.Int32Range(0, 2).Draw(rt, "mtype"), SubID: rapid.Int32Range(-1, 1).Draw(rt, "subid")})
+			a.group.must(fsm.Link{From: rapid.SampledFrom(names).Draw(rt, "from"), Remote: &m, Cost: rapid.Int32().Draw(rt, "cost"), Replace: true})
 		}
 		text := draw.Script(a.graph(t))
 		if _, _, body := b.apply(t, api.Apply{Script: text}); strings.Contains(body, `"error"`) {

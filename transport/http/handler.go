@@ -225,6 +225,19 @@ func param(r *http.Request, name string) (string, error) {
 	return q.Get(name), nil
 }
 
+// flag returns a query parameter that is true or false, false where it is missing.
+func flag(r *http.Request, name string) (bool, error) {
+	q := r.URL.Query()
+	if !q.Has(name) {
+		return false, nil
+	}
+	yes, err := strconv.ParseBool(q.Get(name))
+	if err != nil {
+		return false, refuse(api.BadRequest, fmt.Sprintf("the parameter %q is true or false, not %q", name, q.Get(name)))
+	}
+	return yes, nil
+}
+
 func send(w http.ResponseWriter, status int, v any) {
 	b, err := json.Marshal(v)
 	if err != nil {

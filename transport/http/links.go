@@ -41,7 +41,10 @@ func (s *Server) link(ctx context.Context, r *http.Request) (any, error) {
 		return nil, err
 	}
 	if _, err := s.propose(ctx, r, op); err != nil {
-		return nil, strangeCluster(ask.To, err)
+		return nil, strangeCluster(op.To, err)
+	}
+	if ask.Messages {
+		return api.Link{From: ask.From, To: messagesName(op.Remote.Messages), Cost: ask.Cost, Remote: api.ToMessages}, nil
 	}
 	to := ask.To
 	if ask.Cluster != "" {
@@ -63,21 +66,41 @@ func strangeCluster(to string, err error) error {
 	return &told
 }
 
-// linkOp works out what a link leads to: a topic of this cluster or, where
-// none has that name, one of another cluster.
-func (s *Server) linkOp(ctx context.Context, v *fsm.View, ask api.NewLink) (fsm.Op, error) {
+// linkOp works out what a link leads to: messages, a topic of this cluster
+// or, where none has that name, one of another cluster.
+func (s *Server) linkOp(ctx context.Context, v *fsm.View, ask api.NewLink) (fsm.Link, error) {
 	op := fsm.Link{From: ask.From, To: ask.To, Cost: ask.Cost, Replace: ask.Replace}
+	if ask.Messages {
+		remote, err := toMessages(ask)
+		op.To, op.Remote = "", &remote
+		return op, err
+	}
 	cluster, name, other := farTarget(v, ask)
 	if !other {
 		return op, nil
 	}
 	remote, err := s.remote(ctx, cluster, name)
 	if err != nil {
-		return nil, err
+		return op, err
 	}
 	op.To, op.Remote = "", &remote
 	return op, nil
 }
+
+// toMessages reads the target of a link to messages.
+func toMessages(ask api.NewLink) (topics.Remote, error) {
+	if ask.Cluster != "" {
+		return topics.Remote{}, refuse(api.BadRequest, "a link leads to messages or to another cluster, not to both")
+	}
+	m, err := topics.ParseMessages(ask.To)
+	if err != nil {
+		return topics.Remote{}, refuse(api.BadRequest, err.Error())
+	}
+	return topics.ToMessages(m), nil
+}
+
+// messagesName is how messages are named as the target of a link.
+func messagesName(m *topics.Messages) string { return api.ToMessages + ":" + m.String() }
 
 // farTarget tells whether a target lies in another floe cluster, and where.
 func farTarget(v *fsm.View, ask api.NewLink) (cluster, name string, other bool) {
@@ -111,13 +134,9 @@ func (s *Server) unlink(ctx context.Context, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := s.config.Group.View()
-	target, found := linkTarget(v, from, to)
-	if !found { // this node's copy may be behind
-		if v, err = s.config.Group.Read(ctx); err != nil {
-			return nil, err
-		}
-		target, _ = linkTarget(v, from, to)
+	target, err := s.unlinkTarget(ctx, r, from, to)
+	if err != nil {
+		return nil, err
 	}
 	if _, err := s.propose(ctx, r, fsm.Unlink{From: from, Target: target}); err != nil {
 		return nil, err
@@ -125,19 +144,43 @@ func (s *Server) unlink(ctx context.Context, r *http.Request) (any, error) {
 	return api.Removed{Removed: 1}, nil
 }
 
-// linkTarget returns the identity of the link's target that is shown as to.
+// unlinkTarget finds out which of a topic's links is meant.
+func (s *Server) unlinkTarget(ctx context.Context, r *http.Request, from, to string) (topics.Identity, error) {
+	messages, err := flag(r, "messages")
+	if err != nil {
+		return topics.Identity{}, err
+	}
+	if messages {
+		remote, err := toMessages(api.NewLink{To: to})
+		return remote.Identity, err
+	}
+	v := s.config.Group.View()
+	target, found := linkTarget(v, from, to)
+	if !found { // this node's copy may be behind
+		v, err := s.config.Group.Read(ctx)
+		if err != nil {
+			return target, err
+		}
+		target, _ = linkTarget(v, from, to)
+	}
+	return target, nil
+}
+
+// linkTarget returns the identity of the link's target that is shown as to. A
+// topic of this cluster comes before others that are shown alike.
 func linkTarget(v *fsm.View, from, to string) (topics.Identity, bool) {
 	none := topics.Identity{Name: "topic." + to, Category: v.Graph.Instance()}
 	t := v.Graph.Topic(from)
 	if t == nil {
 		return none, false
 	}
+	target, found := none, false
 	for _, l := range t.Links {
-		if shown, _ := LinkName(v, l); shown == to {
-			return v.Graph.TargetIdentity(l), true
+		if shown, remote := LinkName(v, l); shown == to && (!found || remote == "") {
+			target, found = v.Graph.TargetIdentity(l), true
 		}
 	}
-	return none, false
+	return target, found
 }
 
 func linkValues(v *fsm.View, figures receiverFigures) []api.Link {
@@ -161,10 +204,13 @@ func topicLinks(out []api.Link, v *fsm.View, t *topics.Topic, figures receiverFi
 }
 
 // LinkName returns how a link of the view's graph is named by its target,
-// and where that lives if it is not here; see [api.Link].
+// and what that is if it is no topic of this cluster; see [api.Link].
 func LinkName(v *fsm.View, l topics.Link) (to, remote string) {
 	if l.Remote == nil {
 		return v.Graph.ByID(l.To).Name, ""
+	}
+	if l.Remote.Messages != nil {
+		return messagesName(l.Remote.Messages), api.ToMessages
 	}
 	name := topics.TopicName(l.Remote.Identity)
 	if l.Remote.Cluster == "" {

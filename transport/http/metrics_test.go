@@ -68,7 +68,7 @@ func TestSubscriberFigures(t *testing.T) {
 	stats := delivery.Stats{Topics: []delivery.TopicStats{{
 		ID: 1, Name: "A", Passed: map[uint64]uint64{5: 7},
 		Receivers: []delivery.ReceiverStats{{
-			Serial: 3, Counts: delivery.Counts{Offered: 9, Delivered: 2, Dropped: [6]uint64{delivery.QueueFull: 3, delivery.Refused: 1}, Queued: 3},
+			Serial: 3, Counts: delivery.Counts{Offered: 9, Delivered: 2, Dropped: [7]uint64{delivery.QueueFull: 3, delivery.Refused: 1}, Queued: 3},
 			QueuedBytes: 300, Oldest: 1500 * time.Millisecond, State: "retrying", Address: "tcp 127.0.0.1:1", LastError: "connection refused", LastFailure: failed,
 		}},
 	}}}

@@ -14,6 +14,9 @@ type graphPlan struct {
 	ops     []fsm.Op
 }
 
+// shownLink is a link as [api.Link] shows it.
+type shownLink struct{ from, to, remote string }
+
 // compare fills in the changes: what is missing is added, a cost that
 // differs is changed and, with prune, what is not wanted goes.
 func (p *graphPlan) compare(wanted *wantedGraph, prune bool) error {
@@ -22,13 +25,13 @@ func (p *graphPlan) compare(wanted *wantedGraph, prune bool) error {
 			p.step(api.Change{Op: "create", From: name}, fsm.CreateTopic{Name: name})
 		}
 	}
-	kept := map[[2]string]bool{}
+	kept := map[shownLink]bool{}
 	for _, l := range wanted.links {
 		shown, err := p.link(l, wanted.named)
 		if err != nil {
 			return err
 		}
-		kept[[2]string{l.ask.From, shown}] = true
+		kept[shown] = true
 	}
 	if prune {
 		p.prune(wanted, kept)
@@ -42,43 +45,56 @@ func (p *graphPlan) step(c api.Change, op fsm.Op) {
 }
 
 // link adds a link, changes its cost, or finds it as it should be. It
-// returns how the target is shown.
-func (p *graphPlan) link(l wantedLink, made map[string]bool) (shown string, err error) {
+// returns how it is shown.
+func (p *graphPlan) link(l wantedLink, made map[string]bool) (shownLink, error) {
 	ask := l.ask
 	if ask.Cluster == p.view.Graph.Instance() {
 		ask.Cluster = ""
 	}
-	shown = ask.To
-	if ask.Cluster != "" {
-		shown = ask.Cluster + "/" + ask.To
-	}
-	for _, name := range []string{ask.From, ask.To} {
-		if ask.Cluster != "" && name == ask.To {
-			continue
-		}
+	for _, name := range topicsHere(ask) {
 		if p.view.Graph.Topic(name) == nil && !made[name] {
-			return "", atLine(l.line, (&topics.Error{Kind: topics.ErrNoTopic, Name: name}).Error())
+			return shownLink{}, atLine(l.line, (&topics.Error{Kind: topics.ErrNoTopic, Name: name}).Error())
 		}
 	}
-	old, exists := p.existing(ask.From, shown)
+	shown := shownAs(ask)
+	old, exists := p.existing(shown)
 	if exists && old.Cost == ask.Cost {
 		return shown, nil
 	}
 	op, err := p.linkOp(ask, old, exists)
 	if err != nil {
-		return "", atLine(l.line, err.Error())
+		return shown, atLine(l.line, err.Error())
 	}
 	if exists {
-		p.step(api.Change{Op: "cost", From: ask.From, To: shown, Cost: ask.Cost, Was: old.Cost}, op)
+		p.step(api.Change{Op: "cost", From: ask.From, To: shown.to, Cost: ask.Cost, Was: old.Cost}, op)
 	} else {
-		p.step(api.Change{Op: "link", From: ask.From, To: shown, Cost: ask.Cost}, op)
+		p.step(api.Change{Op: "link", From: ask.From, To: shown.to, Cost: ask.Cost}, op)
 	}
 	return shown, nil
 }
 
+// topicsHere are the topics of this cluster that a link is between.
+func topicsHere(ask api.NewLink) []string {
+	if ask.Cluster != "" || ask.Messages {
+		return []string{ask.From}
+	}
+	return []string{ask.From, ask.To}
+}
+
+// shownAs is how a link that is asked for is shown once it is there.
+func shownAs(ask api.NewLink) shownLink {
+	switch {
+	case ask.Messages:
+		return shownLink{ask.From, api.ToMessages + ":" + ask.To, api.ToMessages}
+	case ask.Cluster != "":
+		return shownLink{ask.From, ask.Cluster + "/" + ask.To, "floe " + ask.Cluster}
+	}
+	return shownLink{from: ask.From, to: ask.To}
+}
+
 func (p *graphPlan) linkOp(ask api.NewLink, old topics.Link, exists bool) (fsm.Op, error) {
 	op := fsm.Link{From: ask.From, To: ask.To, Cost: ask.Cost, Replace: exists}
-	if ask.Cluster == "" {
+	if ask.Cluster == "" && !ask.Messages {
 		return op, nil
 	}
 	op.To = ""
@@ -86,18 +102,24 @@ func (p *graphPlan) linkOp(ask api.NewLink, old topics.Link, exists bool) (fsm.O
 		op.Remote = old.Remote
 		return op, nil
 	}
-	remote, err := p.remote(ask.Cluster, ask.To)
+	var err error
+	var remote topics.Remote
+	if ask.Messages {
+		remote, err = toMessages(ask)
+	} else {
+		remote, err = p.remote(ask.Cluster, ask.To)
+	}
 	op.Remote = &remote
 	return op, err
 }
 
-func (p *graphPlan) existing(from, shown string) (topics.Link, bool) {
-	t := p.view.Graph.Topic(from)
+func (p *graphPlan) existing(shown shownLink) (topics.Link, bool) {
+	t := p.view.Graph.Topic(shown.from)
 	if t == nil {
 		return topics.Link{}, false
 	}
 	for _, l := range t.Links {
-		if name, _ := LinkName(p.view, l); name == shown {
+		if to, remote := LinkName(p.view, l); to == shown.to && remote == shown.remote {
 			return l, true
 		}
 	}
@@ -106,15 +128,18 @@ func (p *graphPlan) existing(from, shown string) (topics.Link, bool) {
 
 // prune removes links and topics that are not wanted. Links to a foreign
 // IceStorm stay as long as their topic does: a script can't name them.
-func (p *graphPlan) prune(wanted *wantedGraph, kept map[[2]string]bool) {
+func (p *graphPlan) prune(wanted *wantedGraph, kept map[shownLink]bool) {
 	named := map[string]bool{}
 	for name := range wanted.named {
 		named[name] = true
 	}
 	for _, l := range wanted.links {
-		named[l.ask.From] = true
-		if l.ask.Cluster == "" || l.ask.Cluster == p.view.Graph.Instance() {
-			named[l.ask.To] = true
+		ask := l.ask
+		if ask.Cluster == p.view.Graph.Instance() {
+			ask.Cluster = ""
+		}
+		for _, name := range topicsHere(ask) {
+			named[name] = true
 		}
 	}
 	for t := range p.view.Graph.All() {
@@ -127,10 +152,10 @@ func (p *graphPlan) prune(wanted *wantedGraph, kept map[[2]string]bool) {
 	}
 }
 
-func (p *graphPlan) pruneLinks(t *topics.Topic, kept map[[2]string]bool) {
+func (p *graphPlan) pruneLinks(t *topics.Topic, kept map[shownLink]bool) {
 	for _, l := range t.Links {
 		shown, remote := LinkName(p.view, l)
-		if kept[[2]string{t.Name, shown}] || remote == "icestorm" {
+		if kept[shownLink{t.Name, shown, remote}] || remote == "icestorm" {
 			continue
 		}
 		p.step(api.Change{Op: "unlink", From: t.Name, To: shown}, fsm.Unlink{From: t.Name, Target: p.view.Graph.TargetIdentity(l)})

@@ -43,7 +43,11 @@ func (s *Server) destroyTopic(ctx context.Context, r *http.Request) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.propose(ctx, r, fsm.DestroyTopic{Name: name}); err != nil {
+	force, err := flag(r, "force")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.propose(ctx, r, fsm.DestroyTopic{Name: name, Force: force}); err != nil {
 		return nil, err
 	}
 	return api.Removed{Removed: 1}, nil

@@ -15,17 +15,22 @@ type NewTopic struct {
 type Link struct {
 	From string `json:"from"`
 	// To is the target's name; CLUSTER/NAME for a topic of another floe
-	// cluster, the proxy's identity for one of a foreign IceStorm.
+	// cluster, the proxy's identity for one of a foreign IceStorm, and
+	// rmr:MTYPE or rmr:MTYPE/SUBID for messages.
 	To   string `json:"to"`
 	Cost int32  `json:"cost"`
-	// Remote says where a target outside this cluster lives: "floe NAME" or
-	// "icestorm"; empty for a topic of this cluster.
+	// Remote says what a target that is no topic of this cluster is: "floe
+	// NAME" or "icestorm" for where it lives, [ToMessages] for messages.
 	Remote string `json:"remote,omitempty"`
 	// Figures are those of the node that answers, of a link that leaves this
-	// cluster: its state says whether the target can be reached. Only lists
-	// of links have them.
+	// cluster or leads to messages: its state says whether the target can be
+	// reached. Only lists of links have them.
 	*Figures
 }
+
+// ToMessages is what Link.Remote says of a link whose events leave as RMR
+// messages.
+const ToMessages = "rmr"
 
 // NewLink asks for a link.
 type NewLink struct {
@@ -35,7 +40,10 @@ type NewLink struct {
 	To string `json:"to"`
 	// Cluster names the other cluster explicitly; To is then the bare name.
 	Cluster string `json:"cluster,omitempty"`
-	Cost    int32  `json:"cost"`
+	// Messages says that the topic's events leave as RMR messages; To is then
+	// MTYPE or MTYPE/SUBID.
+	Messages bool  `json:"messages,omitempty"`
+	Cost     int32 `json:"cost"`
 	// Replace gives a link that exists the new cost.
 	Replace bool `json:"replace,omitempty"`
 }

@@ -39,9 +39,14 @@ func (c *Client) Create(ctx context.Context, name string) (api.Topic, error) {
 	return change[api.Topic](ctx, c, http.MethodPost, "/v1/topics", nil, api.NewTopic{Name: name})
 }
 
-// Destroy removes a topic with its links and subscriptions.
-func (c *Client) Destroy(ctx context.Context, name string) error {
-	_, err := change[api.Removed](ctx, c, http.MethodDelete, "/v1/topics", url.Values{"name": {name}}, nil)
+// Destroy removes a topic with its links and subscriptions. One that a route
+// leads to is refused (in_use) unless forced.
+func (c *Client) Destroy(ctx context.Context, name string, force bool) error {
+	query := url.Values{"name": {name}}
+	if force {
+		query.Set("force", "true")
+	}
+	_, err := change[api.Removed](ctx, c, http.MethodDelete, "/v1/topics", query, nil)
 	return err
 }
 
@@ -63,9 +68,18 @@ func (c *Client) Link(ctx context.Context, l api.NewLink) (api.Link, error) {
 	return change[api.Link](ctx, c, http.MethodPost, "/v1/links", nil, l)
 }
 
-// Unlink removes a link.
+// Unlink removes a link. to names its target as lists of links do.
 func (c *Client) Unlink(ctx context.Context, from, to string) error {
-	_, err := change[api.Removed](ctx, c, http.MethodDelete, "/v1/links", url.Values{"from": {from}, "to": {to}}, nil)
+	return c.unlink(ctx, url.Values{"from": {from}, "to": {to}})
+}
+
+// UnlinkMessages removes a link to messages, named as MTYPE or MTYPE/SUBID.
+func (c *Client) UnlinkMessages(ctx context.Context, from, messages string) error {
+	return c.unlink(ctx, url.Values{"from": {from}, "to": {messages}, "messages": {"true"}})
+}
+
+func (c *Client) unlink(ctx context.Context, query url.Values) error {
+	_, err := change[api.Removed](ctx, c, http.MethodDelete, "/v1/links", query, nil)
 	return err
 }
 

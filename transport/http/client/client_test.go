@@ -183,9 +183,11 @@ func TestWhatIsSent(t *testing.T) {
 		do   func() error
 		want sent
 	}{
-		{func() error { return c.Destroy(t.Context(), "a/b\n&") }, sent{"DELETE", "/v1/topics?name=a%2Fb%0A%26", ""}},
+		{func() error { return c.Destroy(t.Context(), "a/b\n&", false) }, sent{"DELETE", "/v1/topics?name=a%2Fb%0A%26", ""}},
+		{func() error { return c.Destroy(t.Context(), "A", true) }, sent{"DELETE", "/v1/topics?force=true&name=A", ""}},
 		{func() error { _, err := c.Link(t.Context(), api.NewLink{From: "A", To: "", Cost: -3}); return err }, sent{"POST", "/v1/links", `{"from":"A","to":"","cost":-3}`}},
 		{func() error { return c.Unlink(t.Context(), "A", "") }, sent{"DELETE", "/v1/links?from=A&to=", ""}},
+		{func() error { return c.UnlinkMessages(t.Context(), "A", "7/1") }, sent{"DELETE", "/v1/links?from=A&messages=true&to=7%2F1", ""}},
 		{func() error { _, err := c.Leave(t.Context()); return err }, sent{"POST", "/v1/leave", ""}},
 		{func() error { return c.Publish(t.Context(), api.Publish{Topic: "A", Data: []byte{0}}) }, sent{"POST", "/v1/events", `{"topic":"A","data":"AA=="}`}},
 		{func() error { _, err := c.Topic(t.Context(), ""); return err }, sent{"GET", "/v1/topics?name=", ""}},

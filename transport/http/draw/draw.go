@@ -29,8 +29,11 @@ func Script(g api.Graph) string {
 
 func comment(s string) string { return strings.ReplaceAll(s, "*/", "* /") }
 
-// target is a link's target as a word of a script.
+// target is a link's target as words of a script.
 func target(l api.Link) string {
+	if l.Remote == api.ToMessages {
+		return "--to-messages " + strings.TrimPrefix(l.To, api.ToMessages+":")
+	}
 	cluster, far := strings.CutPrefix(l.Remote, "floe ")
 	if !far {
 		return script.QuoteTopic(l.To)

@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// The manual's federation with odd names, a foreign and a far link.
+// The manual's federation with odd names, a foreign and a far link, and links to messages.
 var sample = api.Graph{
 	Topics: []api.Topic{{Name: "", ID: 5}, {Name: "A", ID: 1}, {Name: "B", ID: 2}, {Name: "C", ID: 3}, {Name: "a/b \"c\"\\\n<#>", ID: 4}},
 	Links: []api.Link{
@@ -21,6 +21,8 @@ var sample = api.Graph{
 		{From: "B", To: "B", Cost: 7},
 		{From: "C", To: "east/X y", Cost: 5, Remote: "floe east"},
 		{From: "C", To: "Other/Z", Cost: 2, Remote: "icestorm"},
+		{From: "C", To: "rmr:12050", Cost: 0, Remote: "rmr"},
+		{From: "C", To: "rmr:12050/3", Cost: -4, Remote: "rmr"},
 	},
 }
 
