@@ -84,12 +84,20 @@ func (s *staged) has(id uint64, parts int) error {
 	return nil
 }
 
-// restorable returns a refusal where somebody has something to lose.
+// Restorable returns a refusal where a backup can't be restored into the
+// cluster of v: somebody has something to lose, or it can't hold it.
+func (v *View) Restorable(backup *View) error {
+	if err := v.restorable(); err != nil {
+		return err
+	}
+	return backup.fits(v)
+}
+
 func (v *View) restorable() error {
 	if v.UserChanges == 0 {
 		return nil
 	}
-	return &Refusal{Kind: ErrNotEmpty, Detail: fmt.Sprintf("%d changes were made in it, and a restore would undo them; found a new cluster and restore into that", v.UserChanges)}
+	return &Refusal{Kind: ErrNotEmpty, Detail: "something was changed in it, and a restore would undo that; found a new cluster and restore into it"}
 }
 
 func (o StageRestore) apply(d *draft) (Result, error) {

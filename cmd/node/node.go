@@ -175,6 +175,7 @@ func (n *node) makeHTTP() error {
 		Log:      n.log.Named("http"),
 
 		RefuseReserved: n.options.text("refuse-reserved") == "true",
+		Program:        programVersion(),
 
 		Collectors: []prometheus.Collector{&gatherer{look: n.figures}},
 	})

@@ -37,6 +37,8 @@ var kinds = map[topics.Kind]api.Kind{
 	fsm.ErrRoutesChanged: api.Changed,
 	fsm.ErrNoLoad:        api.Changed,
 	fsm.ErrApp:           api.BadRequest,
+	fsm.ErrNotEmpty:      api.InUse,
+	fsm.ErrBackup:        api.BadRequest,
 	fsm.ErrForgotten:     api.UnknownOutcome,
 }
 

@@ -93,6 +93,9 @@ func (s *Server) routes(mux *http.ServeMux) {
 		_, path, _ := strings.Cut(pattern, " ")
 		s.paths[path] = true
 	}
+	mux.Handle("POST /v1/restore", large(s.answer(s.restore)))
+	mux.HandleFunc("GET /v1/backup", s.backup)
+	s.paths["/v1/restore"], s.paths["/v1/backup"] = true, true
 	mux.HandleFunc("GET /v1/events", s.subscribe)
 	mux.HandleFunc("GET /healthz", s.healthz)
 	mux.HandleFunc("GET /readyz", s.readyz)

@@ -93,7 +93,7 @@ func (s *Server) loadRoutes(ctx context.Context, r *http.Request) (any, error) {
 	}
 	return api.Loaded{
 		Version: result.Version, Routes: result.Routes, MEIDs: result.MEIDs,
-		Changed: result.Version == result.Index, Findings: listed(p.Findings),
+		Changed: result.Version == result.Index+s.config.Group.View().Shift, Findings: listed(p.Findings),
 	}, nil
 }
 

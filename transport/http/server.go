@@ -7,6 +7,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -110,6 +111,8 @@ type Config struct {
 	// RefuseReserved refuses routes for the message types that RMR keeps for
 	// itself.
 	RefuseReserved bool
+	// Program is the program's version, which backups name.
+	Program string
 	// Log gets what an operator should know; nil: silence.
 	Log hclog.Logger
 }
@@ -124,6 +127,8 @@ type Server struct {
 	paths   map[string]bool // of all calls
 	streams context.Context // ends when event streams have to
 	stop    context.CancelFunc
+
+	restoring sync.Mutex // one backup at a time is in memory
 }
 
 // New returns a server; the caller calls Serve and Shutdown.

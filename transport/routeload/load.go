@@ -86,18 +86,18 @@ func notMade(err error) error {
 	if errors.As(err, &refused) {
 		return err
 	}
-	return &NotMade{err}
+	return &NotMade{Cause: err}
 }
 
 // NotMade says that a load was given up before its last command was sent: it
 // changed nothing and never will.
-type NotMade struct{ cause error }
+type NotMade struct{ Cause error }
 
 // Error says so, and why.
-func (e *NotMade) Error() string { return fmt.Sprintf("nothing was changed: %v", e.cause) }
+func (e *NotMade) Error() string { return fmt.Sprintf("nothing was changed: %v", e.Cause) }
 
 // Unwrap returns the cause.
-func (e *NotMade) Unwrap() error { return e.cause }
+func (e *NotMade) Unwrap() error { return e.Cause }
 
 func newID() uint64 {
 	var b [8]byte

@@ -71,7 +71,7 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 type request struct {
 	method, path string
 	query        url.Values
-	body         any // nil: none; a string goes as it is, all else as JSON
+	body         any // nil: none; a string or an upload goes as it is, all else as JSON
 	change       bool
 }
 
@@ -170,6 +170,9 @@ func (c *Client) build(ctx context.Context, address string, r request) (*http.Re
 	if err != nil {
 		return nil, err
 	}
+	if u, ok := r.body.(upload); ok {
+		req.ContentLength = u.size
+	}
 	if body != nil {
 		req.Header.Set("Content-Type", kind)
 		req.GetBody = nil // never sent twice by net/http
@@ -187,6 +190,8 @@ func encode(body any) (io.Reader, string, error) {
 		return nil, "", nil
 	case string:
 		return strings.NewReader(b), "text/plain", nil
+	case upload:
+		return b.open(), "application/octet-stream", nil
 	}
 	b, err := json.Marshal(body)
 	return bytes.NewReader(b), "application/json", err
