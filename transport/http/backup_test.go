@@ -15,6 +15,7 @@ import (
 	"floe/fsm"
 	"floe/routing"
 	"floe/topics"
+	floehttp "floe/transport/http"
 	"floe/transport/http/api"
 	"floe/transport/http/backup"
 )
@@ -103,7 +104,9 @@ func TestBadBackupsAreRefused(t *testing.T) {
 			t.Errorf("%s: %d %s", name, code, body)
 		}
 	}
-	w := newWorld(t) // at version 2
+	older := &group{State: fsm.New(fsm.Config{})}
+	older.must(fsm.Init{ClusterID: "11111111-0000-0000-0000-000000000002", Instance: "IceStorm", Version: 2})
+	w := newWorld(t, func(c *floehttp.Config) { c.Group = older })
 	code, body, _ := w.do(t, "POST", "/v1/restore", good)
 	if code != 409 || kind(body) != api.Version {
 		t.Errorf("into an older cluster: %d %s", code, body)
