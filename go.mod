@@ -25,6 +25,7 @@ require (
 	github.com/spf13/pflag v1.0.10 // cobra's flags, whose values floe checks itself
 	go.etcd.io/bbolt v1.5.0 // the database of the log: its check and its figures
 	go.uber.org/goleak v1.3.0 // tests: no goroutine is left behind
+	go.yaml.in/yaml/v3 v3.0.5 // the file of the old route manager is YAML; the maintained reader of it, without dependencies
 	golang.org/x/sys v0.48.0 // system calls: direct writes to sockets, network namespaces for failure runs
 	pgregory.net/rapid v1.3.0 // tests: models with random operations
 )

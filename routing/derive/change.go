@@ -29,8 +29,9 @@ const (
 	// Dissociate: E2T owns RANs no longer, no RANs: it owns none. Those of
 	// another owner stay with it.
 	Dissociate Kind = 10
-	// SetE2Ts: E2Ts are all there are, and own what they list and nothing
-	// else. With Base it holds only if they are still at that mark.
+	// SetE2Ts: E2Ts are all there are, and own what they list; Owners own
+	// what they list without being E2Ts that are known; nobody owns anything
+	// else. With Base it holds only if all is still at that mark.
 	SetE2Ts Kind = 11
 	// AddRoute: Route holds, before all else of its key and senders.
 	AddRoute Kind = 12
@@ -79,6 +80,7 @@ type Change struct {
 	E2T           string         `codec:"t,omitempty"` // host:port
 	RANs          []string       `codec:"n,omitempty"` // MEIDs, up to 31 bytes each
 	E2Ts          []E2T          `codec:"d,omitempty"`
+	Owners        []E2T          `codec:"o,omitempty"`
 	Route         *Route         `codec:"r,omitempty"`
 	// Base is the [Facts.Mark] that a whole set was compared with. Empty is
 	// no condition.

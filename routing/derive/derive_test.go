@@ -470,6 +470,7 @@ func randomChange(r *rand.Rand) derive.Change {
 	case derive.Dissociate:
 		c.RANs = some("g1", "g2", "g3", "g4")
 	case derive.SetE2Ts:
+		c.Owners = []derive.E2T{{Address: "e4:1", RANs: some("g4", "g5")}}
 		for _, e := range some("e1:1", "e2:1", "e3:1") {
 			c.E2Ts = append(c.E2Ts, derive.E2T{Address: e, RANs: some("g1", "g2", "g3", "g4")})
 		}

@@ -85,11 +85,13 @@ func (f *Facts) setE2Ts(c *Change) (*Facts, error) {
 	next := *f
 	next.e2ts = nil
 	owner := map[string]string{}
-	for _, t := range c.E2Ts {
+	for i, t := range append(slices.Clip(c.E2Ts), c.Owners...) {
 		if err := routing.CheckOwner(t.Address); err != nil {
 			return nil, err
 		}
-		next.e2ts = append(next.e2ts, t.Address)
+		if i < len(c.E2Ts) {
+			next.e2ts = append(next.e2ts, t.Address)
+		}
 		for _, ran := range t.RANs {
 			owner[ran] = t.Address
 		}

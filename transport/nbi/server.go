@@ -1,0 +1,143 @@
+package nbi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+// Limits of the listener.
+const (
+	// MaxConns is how many connections are open at a time; those beyond are
+	// closed at once.
+	MaxConns = 1024
+	// maxBody is the largest body of a call or of a manager's answer, in bytes.
+	maxBody = 16 << 20
+	// maxCalls is how many calls with a body are worked on at a time, so that
+	// large bodies don't fill the memory. Others wait.
+	maxCalls = 16
+	// maxHeader is the most a request's header may have, in bytes.
+	maxHeader = 64 << 10
+	// headerTimeout bounds the reading of a request's header.
+	headerTimeout = 5 * time.Second
+	// bodyTimeout bounds the reading of a request.
+	bodyTimeout = 30 * time.Second
+	// answerTimeout bounds a call, and is more than the longest wait.
+	answerTimeout = maxWait + 30*time.Second
+	// idleTimeout is how long a connection without requests stays open.
+	idleTimeout = 2 * time.Minute
+)
+
+// Stats are figures of a server since its start.
+type Stats struct {
+	// Accepted counts calls that were committed.
+	Accepted uint64
+	// BadInput counts calls that were refused for what they said.
+	BadInput uint64
+	// Failed counts calls that could not be committed in time.
+	Failed uint64
+	// Refused counts connections beyond MaxConns.
+	Refused uint64
+}
+
+// Server is the REST face of one node.
+type Server struct {
+	config  Config
+	log     hclog.Logger
+	server  *http.Server
+	calls   chan struct{} // a place for each call that is worked on
+	open    atomic.Int64  // connections
+	refused atomic.Uint64
+	good    atomic.Uint64
+	bad     atomic.Uint64
+	failed  atomic.Uint64
+	waits   context.Context // ends the waiting for apps
+	stop    context.CancelFunc
+}
+
+// New returns a server; the caller calls Serve and Shutdown.
+func New(config Config) *Server {
+	config = config.filled()
+	s := &Server{config: config, log: config.Log, calls: make(chan struct{}, maxCalls)}
+	s.waits, s.stop = context.WithCancel(context.Background())
+	s.server = &http.Server{
+		Handler:           s.Handler(),
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       bodyTimeout,
+		WriteTimeout:      answerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		ConnState:         s.changed,
+		ErrorLog:          log.New(logLines{s.log}, "", 0),
+	}
+	return s
+}
+
+// Serve serves a listener until Shutdown, and then returns nil.
+func (s *Server) Serve(l net.Listener) error {
+	if err := s.server.Serve(&bounded{l, s}); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("nbi listener %s: %w", l.Addr(), err)
+	}
+	return nil
+}
+
+// Shutdown lets running calls end until ctx does, and then closes their
+// connections.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.stop()
+	if err := s.server.Shutdown(ctx); err != nil {
+		_ = s.server.Close() // err is the one to tell
+		return fmt.Errorf("nbi: calls were still running: %w", err)
+	}
+	return nil
+}
+
+// Stats returns the figures so far.
+func (s *Server) Stats() Stats {
+	return Stats{Accepted: s.good.Load(), BadInput: s.bad.Load(), Failed: s.failed.Load(), Refused: s.refused.Load()}
+}
+
+// changed counts open connections.
+func (s *Server) changed(_ net.Conn, state http.ConnState) {
+	if state == http.StateClosed || state == http.StateHijacked {
+		s.open.Add(-1)
+	}
+}
+
+// bounded is a listener that refuses connections beyond MaxConns.
+type bounded struct {
+	net.Listener
+	server *Server
+}
+
+// Accept returns the next connection there is room for.
+func (l *bounded) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if l.server.open.Add(1) <= MaxConns {
+			return c, nil
+		}
+		l.server.open.Add(-1)
+		l.server.refused.Add(1)
+		_ = c.Close() // never used
+	}
+}
+
+// logLines writes what net/http wants to say as debug lines: it is about
+// single connections.
+type logLines struct{ log hclog.Logger }
+
+func (l logLines) Write(b []byte) (int, error) {
+	l.log.Debug("http", "message", string(b[:max(0, len(b)-1)]))
+	return len(b), nil
+}
