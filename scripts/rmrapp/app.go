@@ -149,3 +149,12 @@ func (a *App) DataAddress() string { return a.now().data.address }
 
 // ControlAddress is the HOST:PORT of the control port.
 func (a *App) ControlAddress() string { return a.now().control.address }
+
+// Connections is how many connections the App has, on both ports.
+func (a *App) Connections() int {
+	r, n := a.now(), 0
+	for _, p := range []*port{r.data, r.control} {
+		p.each(func(*conn) { n++ })
+	}
+	return n
+}

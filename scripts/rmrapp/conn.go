@@ -8,13 +8,15 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"floe/transport/rmr/proto"
 )
 
 // conn is one connection; frames go both ways on it, whoever opened it.
 type conn struct {
 	port   *port
-	nc     net.Conn
+	nc     *net.TCPConn
 	to     *endpoint // it was opened to; nil: it was accepted
 	number int
 	ended  chan struct{}
@@ -58,6 +60,7 @@ func (c *conn) drop() {
 	delete(c.port.conns, c)
 	c.port.mu.Unlock()
 	close(c.ended)
+	c.port.app.wake()
 }
 
 // gated reads from a connection while the App is to read.
@@ -82,16 +85,17 @@ func (g *gated) Read(b []byte) (int, error) {
 	}
 }
 
-// patience is how long a socket may take nothing before a send gives up.
+// patience is how long a socket may take nothing before an ordinary send gives up.
 // The library tries 1000 times, which takes about as long.
 const patience = 150 * time.Millisecond
 
 // errBlocked says that the peer's socket took nothing.
 var errBlocked = errors.New("socket not writable")
 
-// send writes one message with the port's names as its sender. Once the first
-// byte is out it blocks without limit, as the library does.
-func (c *conn) send(ctx context.Context, m *proto.Message) error {
+// send writes one message with the port's names as its sender. A socket that
+// takes nothing for the wait is not tried. Once it is, send
+// blocks until all is out, as the library does.
+func (c *conn) send(ctx context.Context, m *proto.Message, wait time.Duration) error {
 	out := *m
 	out.Src, out.SrcIP = c.port.src, c.port.srcIP
 	head, err := proto.AppendHead(make([]byte, 0, proto.MinFrame+8), &out)
@@ -103,21 +107,40 @@ func (c *conn) send(ctx context.Context, m *proto.Message) error {
 	}
 	c.write.Lock()
 	defer c.write.Unlock()
-	defer context.AfterFunc(ctx, func() { _ = c.nc.SetWriteDeadline(time.Unix(1, 0)) })()
-	rest := net.Buffers{head, m.Payload}
-	_ = c.nc.SetWriteDeadline(time.Now().Add(patience))
-	n, err := rest.WriteTo(c.nc)
-	if err != nil && errors.Is(err, os.ErrDeadlineExceeded) {
-		if n == 0 {
-			return errBlocked
-		}
-		_ = c.nc.SetWriteDeadline(time.Time{})
-		if ctx.Err() == nil {
-			_, err = rest.WriteTo(c.nc)
-		}
+	if err := c.writable(wait); err != nil {
+		return err
 	}
-	if err != nil {
+	_ = c.nc.SetWriteDeadline(time.Time{})
+	defer context.AfterFunc(ctx, func() { _ = c.nc.SetWriteDeadline(time.Unix(1, 0)) })()
+	if _, err := (&net.Buffers{head, m.Payload}).WriteTo(c.nc); err != nil {
 		_ = c.nc.Close() // half a frame may be out; its reader sees to the rest
+		return err
+	}
+	return nil
+}
+
+// writable waits until the system says what it says to the library, too: that
+// the socket has room.
+func (c *conn) writable(wait time.Duration) error {
+	raw, err := c.nc.SyscallConn()
+	if err != nil {
+		return err
+	}
+	_ = c.nc.SetWriteDeadline(time.Now().Add(wait))
+	room := false
+	look := func(fd uintptr) bool {
+		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
+		n, _ := unix.Poll(poll, 0)
+		room = n > 0
+		return room || wait == 0
+	}
+	if wait == 0 {
+		err = raw.Control(func(fd uintptr) { look(fd) })
+	} else {
+		err = raw.Write(look)
+	}
+	if err == nil && !room || errors.Is(err, os.ErrDeadlineExceeded) {
+		return errBlocked
 	}
 	return err
 }

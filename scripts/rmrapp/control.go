@@ -33,9 +33,8 @@ func (r *incarnation) request() {
 		return // the next one may do
 	}
 	payload := proto.TableRequest{Name: string(r.data.src), Time: time.Now().Unix()}.Append(nil)
-	if c.send(r.life, &proto.Message{Type: proto.TypeRequest, Payload: payload}) == nil {
-		r.app.count(func(s *Stats) { s.Asked++ })
-	}
+	r.app.count(func(s *Stats) { s.Asked++ }) // before the answer may be there
+	_ = c.send(r.life, &proto.Message{Type: proto.TypeRequest, Payload: payload}, 0)
 }
 
 // onControl deals with a message to the control port, one at a time, as the
@@ -43,6 +42,10 @@ func (r *incarnation) request() {
 func (r *incarnation) onControl(ctx context.Context, c *conn, m *proto.Message) {
 	if len(m.Payload) == 0 {
 		return // nor does the library look at it
+	}
+	if !m.IsCall() && m.CallID() != 0 {
+		c.fault(Unread, "message of type %d with call id %d and without the call flag", m.Type, m.CallID())
+		return
 	}
 	r.ctl.Lock()
 	defer r.ctl.Unlock()
@@ -80,10 +83,10 @@ func (r *incarnation) acknowledge(ctx context.Context, c *conn, m *proto.Message
 		return r.control.reply(ctx, c, string(m.Src), ack)
 	}
 	// The first one took the received message with it.
-	ack.XID, ack.MEID, ack.Data1 = [32]byte{}, nil, nil
+	ack.XID, ack.MEID, ack.Trace, ack.Data1 = [32]byte{}, nil, nil, nil
 	for _, to := range []string{string(m.Src), string(m.SrcIP)} {
 		if other, err := r.control.named(ctx, to); err == nil {
-			return other.send(ctx, &ack)
+			return other.send(ctx, &ack, 0)
 		}
 	}
 	return errNoWay
@@ -95,7 +98,7 @@ func (p *port) reply(ctx context.Context, c *conn, src string, m proto.Message) 
 	if to, err := p.named(ctx, src); err == nil {
 		c = to
 	}
-	return c.send(ctx, &m)
+	return c.send(ctx, &m, 0) // the library does not try again here
 }
 
 var errUnnamed = errors.New("no source")

@@ -82,21 +82,11 @@ func TestAsksUntilATableMessage(t *testing.T) {
 	}
 	after := a.Stats().Asked
 	_ = first.conn.Close()
-	wait(t, a, "cut", func(a *App) bool { return openConns(a) == 0 })
+	wait(t, a, "cut", func(a *App) bool { return a.Connections() == 0 })
 	if after > before+1 || a.Stats().Asked != after {
 		t.Errorf("asked %d times, then %d, then %d", before, after, a.Stats().Asked)
 	}
 	noFaults(t, a)
-}
-
-// openConns polls: nothing tells of the end of a connection.
-func openConns(a *App) int {
-	n := 0
-	for _, p := range []*port{a.now().data, a.now().control} {
-		p.each(func(*conn) { n++ })
-	}
-	a.count(func(*Stats) {}) // Wait looks again
-	return n
 }
 
 // An App connects again for each request as long as it has no table.

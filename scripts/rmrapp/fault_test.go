@@ -83,7 +83,7 @@ func TestInterleaved(t *testing.T) {
 	a := started(t, Config{})
 	one, two := m.dial(a.ControlAddress()), m.dial(a.ControlAddress())
 	m.push(one, "", "newrt|start|t1\nmse|1|-1|a:1\n")
-	wait(t, a, "open", polled((*App).Open))
+	wait(t, a, "open", (*App).Open)
 	m.push(two, "", "mse|2|-1|b:1\n")
 	wait(t, a, "at fault", func(a *App) bool { return kinds(a) == "interleaved" })
 	m.push(one, "", "newrt|end|2\n")
@@ -95,14 +95,6 @@ func TestInterleaved(t *testing.T) {
 	}
 }
 
-// polled makes Wait look again: not everything that a test looks at wakes it.
-func polled(ok func(*App) bool) func(*App) bool {
-	return func(a *App) bool {
-		a.count(func(*Stats) {})
-		return ok(a)
-	}
-}
-
 // A new manager may begin anew where the old one's connection closed, and not go on.
 func TestTakeoverOfAnOpenTable(t *testing.T) {
 	for text, want := range map[string]string{"newrt|start|t2\n": "", table("t2"): "second answer", "mse|2|-1|b:1\n": "spliced"} {
@@ -110,9 +102,9 @@ func TestTakeoverOfAnOpenTable(t *testing.T) {
 		a := started(t, Config{})
 		one := m.dial(a.ControlAddress())
 		m.push(one, "", "newrt|start|t1\n")
-		wait(t, a, "open", polled((*App).Open))
+		wait(t, a, "open", (*App).Open)
 		_ = one.Close()
-		wait(t, a, "cut", func(a *App) bool { return openConns(a) == 0 })
+		wait(t, a, "cut", func(a *App) bool { return a.Connections() == 0 })
 		two := m.dial(a.ControlAddress())
 		m.push(two, "", text)
 		m.push(two, "", "newrt|start|t3\n")
@@ -135,11 +127,20 @@ func TestWrongMessages(t *testing.T) {
 	control, data := m.dial(a.ControlAddress()), m.dial(a.DataAddress())
 	write(t, control, message(100, -1, ""))
 	write(t, control, message(100, -1, "are you there"))
-	wait(t, a, "jammed", func(a *App) bool { return kinds(a) == "jam" })
+	answer := message(20, -1, table("t"))
+	answer.Data1 = []byte{9, 0, 0, 0}
+	write(t, control, answer)
+	wait(t, a, "at fault", func(a *App) bool { return kinds(a) == "jam,unread" })
+	answer.Flags = proto.FlagCall
+	write(t, control, answer)
+	if err := a.WaitTable(soon(t), "t"); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, a, "jammed", func(a *App) bool { return kinds(a) == "jam,unread" })
 	m.push(data, "", table("t"))
-	wait(t, a, "at fault", func(a *App) bool { return kinds(a) == "jam,table on the data port" })
+	wait(t, a, "at fault", func(a *App) bool { return kinds(a) == "jam,unread,table on the data port" })
 	if _, err := control.Write(make([]byte, proto.MinFrame)); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, a, "at fault", func(a *App) bool { return kinds(a) == "jam,table on the data port,frame" })
+	wait(t, a, "at fault", func(a *App) bool { return kinds(a) == "jam,unread,table on the data port,frame" })
 }

@@ -42,6 +42,9 @@ const (
 	// Jam: a message of another type came to the control port, which makes
 	// the library loop for ever.
 	Jam Kind = "jam"
+	// Unread: a message to the control port bears a call id but not the flag of a call:
+	// the library takes it for an answer, and nobody reads it.
+	Unread Kind = "unread"
 	// Frame: bytes that are no frame; the library dies of some and hangs on
 	// others. The App closes the connection.
 	Frame Kind = "frame"
@@ -86,7 +89,7 @@ func (f Fault) String() string {
 
 // Stats counts what happened since the App was made.
 type Stats struct {
-	// Asked is how many requests went out; Received how many messages came
+	// Asked is how many requests were written to a connection; Received how many messages came
 	// to the data port, answers included; Dropped how many found the queue full.
 	Asked, Received, Dropped uint64
 	// Late is how many answers nobody waited for.

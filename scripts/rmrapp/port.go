@@ -119,7 +119,7 @@ func (p *port) take(nc net.Conn, to *endpoint) *conn {
 		_ = nc.Close()
 		return nil
 	}
-	c := &conn{port: p, nc: nc, to: to, number: int(p.app.number.Add(1)), ended: make(chan struct{})}
+	c := &conn{port: p, nc: nc.(*net.TCPConn), to: to, number: int(p.app.number.Add(1)), ended: make(chan struct{})}
 	p.conns[c] = struct{}{}
 	p.wg.Go(func() { c.read(p.life) })
 	return c

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"floe/routing"
 	"floe/transport/rmr/proto"
@@ -69,7 +70,7 @@ func (r *incarnation) send(ctx context.Context, m *proto.Message) Sent {
 	out := Sent{}
 	for i, members := range groups {
 		to := members[r.turn(e, i, len(members))]
-		state, err := r.copyTo(ctx, to, m)
+		state, err := r.copyTo(ctx, to, m, patience)
 		if err != nil {
 			out.Err = fmt.Errorf("%s: %w", to, err)
 		} else {
@@ -83,12 +84,12 @@ func (r *incarnation) send(ctx context.Context, m *proto.Message) Sent {
 	return out
 }
 
-func (r *incarnation) copyTo(ctx context.Context, to string, m *proto.Message) (State, error) {
+func (r *incarnation) copyTo(ctx context.Context, to string, m *proto.Message, wait time.Duration) (State, error) {
 	c, err := r.data.named(ctx, to)
 	if err != nil {
 		return NoEndpoint, err
 	}
-	switch err := c.send(ctx, m); {
+	switch err := c.send(ctx, m, wait); {
 	case err == nil:
 		return OK, nil
 	case errors.Is(err, errBlocked):
@@ -133,6 +134,6 @@ func (a *App) SendTo(ctx context.Context, to string, m proto.Message) error {
 	r := a.now()
 	ctx, cancel := r.within(ctx)
 	defer cancel()
-	_, err := r.copyTo(ctx, to, &m)
+	_, err := r.copyTo(ctx, to, &m, 0)
 	return err
 }

@@ -16,6 +16,7 @@ func (r *incarnation) tableMessage(ctx context.Context, c *conn, m *proto.Messag
 	if strings.TrimSpace(behind) != "" {
 		c.fault(CutText, "%d bytes behind a NUL", len(behind))
 	}
+	defer r.app.wake()
 	r.checkOpener(c, text)
 	answered := 0
 	for record := range strings.SplitSeq(text, "\n") {

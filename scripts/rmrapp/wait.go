@@ -7,7 +7,7 @@ import (
 )
 
 // Wait returns once ok holds, which it asks whenever something happened to
-// the App: a request, a table, a fault, a message, an answer. It returns an error that says
+// the App: a request, a table message, a fault, a message, the end of a connection. It returns an error that says
 // what was waited for and how the App is, if ctx ends first.
 func (a *App) Wait(ctx context.Context, what string, ok func(*App) bool) error {
 	for {
@@ -42,6 +42,13 @@ func (a *App) change() <-chan struct{} {
 		a.changes = make(chan struct{})
 	}
 	return a.changes
+}
+
+// wake has those who wait look again.
+func (a *App) wake() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.changedLocked()
 }
 
 func (a *App) changedLocked() {
