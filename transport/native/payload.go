@@ -27,10 +27,12 @@ type Message struct {
 
 // Payload returns the encapsulation (encoding 1.1) that holds data as one
 // sequence<byte>, and nothing else.
-func Payload(data []byte) []byte {
-	out := make([]byte, 0, len(data)+11)
-	out, start := proto.BeginEncapsulation(out, proto.Encoding11)
-	return proto.EndEncapsulation(proto.AppendString(out, data), start)
+func Payload(data []byte) []byte { return AppendPayload(make([]byte, 0, len(data)+11), data) }
+
+// AppendPayload appends what [Payload] returns.
+func AppendPayload(dst, data []byte) []byte {
+	dst, start := proto.BeginEncapsulation(dst, proto.Encoding11)
+	return proto.EndEncapsulation(proto.AppendString(dst, data), start)
 }
 
 // Data is the reverse of [Payload]. ok is false for any other encapsulation,
