@@ -34,7 +34,7 @@ const faultUsage = `usage: scripts/fault kill NODE...               end nodes wi
 FROM and TO are nodes or all. The cluster is that of scripts/cluster up.`
 
 // probeLimit is how long a connection may take before it counts as cut.
-const probeLimit = 200 * time.Millisecond
+const probeLimit = time.Second
 
 // fault is one command of scripts/fault.
 type fault struct {

@@ -5,11 +5,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"floe/scripts/suite/check"
 	"floe/scripts/suite/history"
 	"floe/scripts/suite/report"
+	"floe/scripts/suite/schedule"
 	"floe/scripts/suite/workload"
 )
 
@@ -63,7 +65,7 @@ func judgeGraph(p *report.Page, f facts, ops []history.Op, dir string) {
 	p.Recovered = set.Recovered
 	progress := check.MakeProgress(ops, f.Faults, f.Calm, nodeNames(f.Nodes), backInService)
 	p.Progress = &progress
-	p.Verdicts = append(p.Verdicts, set.Verdict, check.Register(ops, linearizableTime, dir), progress.Verdict, check.Identity(ops))
+	p.Verdicts = append(p.Verdicts, set.Verdict, check.Register(ops, linearizableTime, dir), progress.Verdict, check.Identity(ops, slices.Contains(f.Nemesis, schedule.Churn)))
 }
 
 func judgeEvents(p *report.Page, f facts, dir string) error {

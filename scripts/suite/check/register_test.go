@@ -152,8 +152,9 @@ func TestIdentity(t *testing.T) {
 		s.add(history.Op{Func: "proxy", Key: "a", Node: node, Outcome: history.OK, Out: &history.Value{Text: text}})
 	}
 	for name, c := range map[string]struct {
-		tell   func(*story)
-		broken bool
+		tell    func(*story)
+		churned bool
+		broken  bool
 	}{
 		"new ids, steady proxies": {tell: func(s *story) {
 			s.created("a", 1)
@@ -181,11 +182,19 @@ func TestIdentity(t *testing.T) {
 			proxy(s, "n1", "IceStorm/a.publish:tcp -h x")
 			proxy(s, "n1", "IceStorm/a.publish:tcp -h y")
 		}},
+		"endpoints change with the members": {churned: true, tell: func(s *story) {
+			proxy(s, "n1", "IceStorm/a.publish -t -e 1.1:tcp -h x")
+			proxy(s, "n1", "IceStorm/a.publish -t -e 1.1:tcp -h y")
+		}},
+		"the object changes with the members": {churned: true, broken: true, tell: func(s *story) {
+			proxy(s, "n1", "IceStorm/a.publish -t -e 1.1:tcp -h x")
+			proxy(s, "n1", "IceStorm/b.publish -t -e 1.1:tcp -h x")
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &story{}
 			c.tell(s)
-			judge(t, check.Identity(s.ops), c.broken)
+			judge(t, check.Identity(s.ops, c.churned), c.broken)
 		})
 	}
 }

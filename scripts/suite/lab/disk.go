@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -201,16 +202,20 @@ func ioctl(dir string, request, argument uintptr) error {
 	return nil
 }
 
-// unmount takes a file system away; mount(8) had its loop device go with it.
+// unmount takes a file system away; mount(8) had its loop device go with it. It
+// waits a little where somebody looks at a file.
 func unmount(dir string) error {
-	err := unix.Unmount(dir, 0)
-	if errors.Is(err, unix.EBUSY) { // somebody looks at a file: it goes once that is over
-		err = unix.Unmount(dir, unix.MNT_DETACH)
+	deadline := time.Now().Add(2 * time.Second)
+	for {
+		err := unix.Unmount(dir, 0)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, unix.EBUSY) || time.Now().After(deadline) {
+			return fmt.Errorf("unmount %s: %w", dir, err)
+		}
+		time.Sleep(10 * time.Millisecond) // nobody tells when it is free
 	}
-	if err != nil {
-		return fmt.Errorf("unmount %s: %w", dir, err)
-	}
-	return nil
 }
 
 func mounted(dir string) bool {
@@ -224,7 +229,11 @@ func unmountAll(dir string) error {
 	errs := []error{err}
 	for _, point := range slices.Backward(points) { // what was mounted last goes first
 		if strings.HasPrefix(point, dir+"/") {
-			errs = append(errs, thaw(point), unmount(point))
+			err := errors.Join(thaw(point), unmount(point))
+			if err != nil { // then it goes when the last file in it is closed
+				err = unix.Unmount(point, unix.MNT_DETACH)
+			}
+			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)

@@ -67,7 +67,7 @@ func TestCuts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		reach, err := l.Probe(150 * time.Millisecond)
+		reach, err := l.Probe(time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,10 +25,19 @@ func rooted(t *testing.T, l *lab.Lab, err, want error) bool {
 	return false
 }
 
+const (
+	// patience is how long packets that should arrive are waited for.
+	patience = 5 * time.Second
+	// silence is how long those are that should not.
+	silence = 300 * time.Millisecond
+	// soon is what a packet takes less than where nothing delays it.
+	soon = time.Second
+)
+
 // send sends packets between nodes and returns what arrives.
-func send(t *testing.T, l *lab.Lab, from, to, count int) []lab.Packet {
+func send(t *testing.T, l *lab.Lab, from, to, count int, limit time.Duration) []lab.Packet {
 	t.Helper()
-	packets, err := l.Nodes[from-1].Send(l.Nodes[to-1], count, 400*time.Millisecond)
+	packets, err := l.Nodes[from-1].Send(l.Nodes[to-1], count, limit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,8 +55,8 @@ func heal(t *testing.T, l *lab.Lab) {
 			if from == to {
 				continue
 			}
-			got := send(t, l, from+1, to+1, 5)
-			if len(got) != 5 || slices.ContainsFunc(got, func(p lab.Packet) bool { return p.Damaged || p.Took > 200*time.Millisecond }) {
+			got := send(t, l, from+1, to+1, 5, patience)
+			if len(got) != 5 || slices.ContainsFunc(got, func(p lab.Packet) bool { return p.Damaged || p.Took > soon }) {
 				t.Errorf("healed: %d of 5 packets from n%d to n%d: %v", len(got), from+1, to+1, got)
 			}
 		}
@@ -60,7 +69,7 @@ func TestOnewayCutsOneWay(t *testing.T) {
 	if !rooted(t, l, l.Oneway("o", []string{"n2"}, []string{"n1"}), lab.ErrNoNetwork) {
 		return
 	}
-	if there, back := len(send(t, l, 1, 2, 10)), len(send(t, l, 2, 1, 10)); there != 10 || back != 0 {
+	if there, back := len(send(t, l, 1, 2, 10, patience)), len(send(t, l, 2, 1, 10, silence)); there != 10 || back != 0 {
 		t.Errorf("%d of 10 packets from n1 to n2 and %d back, want all and none", there, back)
 	}
 	heal(t, l)
@@ -73,7 +82,11 @@ func TestBridge(t *testing.T) {
 		return
 	}
 	for pair, want := range map[[2]int]int{{1, 2}: 5, {4, 5}: 5, {1, 3}: 5, {3, 5}: 5, {1, 4}: 0, {5, 2}: 0} {
-		if got := len(send(t, l, pair[0], pair[1], 5)); got != want {
+		limit := patience
+		if want == 0 {
+			limit = silence
+		}
+		if got := len(send(t, l, pair[0], pair[1], 5, limit)); got != want {
 			t.Errorf("%d packets from n%d to n%d, want %d", got, pair[0], pair[1], want)
 		}
 	}
@@ -84,23 +97,23 @@ func TestBridge(t *testing.T) {
 // second fault on another line changes nothing about it.
 func TestDelay(t *testing.T) {
 	l := newLab(t, 3)
-	late := lab.Quality{Delay: 300 * time.Millisecond, Jitter: 100 * time.Millisecond}
+	late := lab.Quality{Delay: soon + 300*time.Millisecond, Jitter: 300 * time.Millisecond}
 	if !rooted(t, l, l.Spoil("d", []string{"n1"}, []string{"n2"}, late), lab.ErrNoNetwork) {
 		return
 	}
 	check := func() {
 		t.Helper()
-		got := send(t, l, 1, 2, 30)
+		got := send(t, l, 1, 2, 30, patience)
 		if len(got) != 30 {
 			t.Errorf("%d of 30 packets arrived", len(got))
 		}
 		for i, p := range got {
-			if p.Number != i || p.Took < 200*time.Millisecond {
+			if p.Number != i || p.Took < soon {
 				t.Errorf("packet %d came as number %d after %s", p.Number, i, p.Took)
 			}
 		}
-		for _, p := range append(send(t, l, 2, 1, 10), send(t, l, 3, 2, 10)...) {
-			if p.Took > 200*time.Millisecond {
+		for _, p := range append(send(t, l, 2, 1, 10, patience), send(t, l, 3, 2, 10, patience)...) {
+			if p.Took > soon {
 				t.Errorf("a packet on another line took %s", p.Took)
 			}
 		}
@@ -110,13 +123,13 @@ func TestDelay(t *testing.T) {
 		t.Fatal(err)
 	}
 	check()
-	if got := send(t, l, 2, 3, 10); len(got) > 0 {
+	if got := send(t, l, 2, 3, 10, silence); len(got) > 0 {
 		t.Errorf("%d of 10 packets on a line that loses all", len(got))
 	}
 	if err := l.Heal("d"); err != nil {
 		t.Fatal(err)
 	}
-	if got := send(t, l, 2, 3, 10); len(got) > 0 {
+	if got := send(t, l, 2, 3, 10, silence); len(got) > 0 {
 		t.Errorf("%d of 10 packets on a line that loses all, when another was healed", len(got))
 	}
 	heal(t, l)
@@ -128,20 +141,20 @@ func TestLoss(t *testing.T) {
 	if !rooted(t, l, l.Spoil("l", []string{"n1"}, []string{"n2"}, lab.Quality{Loss: 50}), lab.ErrNoNetwork) {
 		return
 	}
-	if got := len(send(t, l, 1, 2, 200)); got < 60 || got > 140 {
+	if got := len(send(t, l, 1, 2, 200, soon)); got < 60 || got > 140 {
 		t.Errorf("%d of 200 packets arrived, about 100 should", got)
 	}
 	if err := l.Spoil("l", []string{"n1"}, []string{"n2"}, lab.Quality{Reorder: 20}); err != nil {
 		t.Fatal(err)
 	}
 	inOrder := func(a, b lab.Packet) int { return a.Number - b.Number }
-	if got := send(t, l, 1, 2, 200); len(got) != 200 || slices.IsSortedFunc(got, inOrder) {
+	if got := send(t, l, 1, 2, 200, patience); len(got) != 200 || slices.IsSortedFunc(got, inOrder) {
 		t.Errorf("%d of 200 packets, in order: %v; all should come and some be overtaken", len(got), slices.IsSortedFunc(got, inOrder))
 	}
 	if err := l.Spoil("l", []string{"n1"}, []string{"n2"}, lab.Quality{Duplicate: 100}); err != nil {
 		t.Fatal(err)
 	}
-	if got := send(t, l, 1, 2, 10); len(got) != 10 || got[9].Number != 4 {
+	if got := send(t, l, 1, 2, 10, patience); len(got) != 10 || got[9].Number != 4 {
 		t.Errorf("the first ten packets are %v, want each of the first five twice", got)
 	}
 	heal(t, l)
@@ -155,7 +168,7 @@ func TestCorrupt(t *testing.T) {
 		return
 	}
 	damaged := 0
-	got := send(t, l, 1, 2, 100)
+	got := send(t, l, 1, 2, 100, patience)
 	for _, p := range got {
 		if p.Damaged {
 			damaged++

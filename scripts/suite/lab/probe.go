@@ -3,10 +3,12 @@ package lab
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os/exec"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -34,21 +36,30 @@ func (n *Node) Reaches(other *Node, limit time.Duration) (bool, error) {
 }
 
 // Probe returns, for each pair of nodes, whether the first reaches the second.
+// It asks all at once.
 func (l *Lab) Probe(limit time.Duration) (map[string]bool, error) {
 	out := map[string]bool{}
+	var errs []error
+	var mu sync.Mutex
+	var all sync.WaitGroup
 	for _, from := range l.Nodes {
 		for _, to := range l.Nodes {
 			if from == to {
 				continue
 			}
-			ok, err := from.Reaches(to, limit)
-			if err != nil {
-				return nil, fmt.Errorf("%s to %s: %w", from.Name, to.Name, err)
-			}
-			out[from.Name+">"+to.Name] = ok
+			all.Go(func() {
+				ok, err := from.Reaches(to, limit)
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil {
+					errs = append(errs, fmt.Errorf("%s to %s: %w", from.Name, to.Name, err))
+				}
+				out[from.Name+">"+to.Name] = ok
+			})
 		}
 	}
-	return out, nil
+	all.Wait()
+	return out, errors.Join(errs...)
 }
 
 // Packet is one packet of a probe that arrived.

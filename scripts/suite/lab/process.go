@@ -21,41 +21,51 @@ func self() process { return find(os.Getpid()) }
 
 // find returns the process of that id as it is now.
 func find(pid int) process {
-	_, started, err := stat(pid)
+	s, err := readStat(pid)
 	if err != nil {
 		return process{}
 	}
-	return process{pid, started}
+	return process{pid, s.started}
 }
 
-// stat reads state and start time (proc_pid_stat(5), fields 3 and 22).
-func stat(pid int) (state byte, started uint64, err error) {
+// stat is what the kernel says about a process (proc_pid_stat(5), fields 3, 20
+// and 22).
+type stat struct {
+	state   byte
+	threads int
+	started uint64
+}
+
+func readStat(pid int) (stat, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return 0, 0, err
+		return stat{}, err
 	}
 	_, rest, _ := strings.Cut(string(b), ") ") // the name before may hold blanks
 	fields := strings.Fields(rest)
 	if len(fields) < 20 {
-		return 0, 0, fmt.Errorf("/proc/%d/stat is short", pid)
+		return stat{}, fmt.Errorf("/proc/%d/stat is short", pid)
 	}
-	started, err = strconv.ParseUint(fields[19], 10, 64)
-	return fields[0][0], started, err
+	threads, err := strconv.Atoi(fields[17])
+	started, err2 := strconv.ParseUint(fields[19], 10, 64)
+	return stat{fields[0][0], threads, started}, errors.Join(err, err2)
 }
 
-// alive says whether the process is there and no zombie.
+// alive says whether the process is there and holds anything. It may be a zombie
+// already while a thread of it still ends, with its files open.
 func (p process) alive() bool {
 	if p.PID == 0 {
 		return false
 	}
-	state, started, err := stat(p.PID)
-	return err == nil && started == p.Started && state != 'Z' && state != 'X'
+	s, err := readStat(p.PID)
+	gone := s.state == 'X' || s.state == 'Z' && s.threads <= 1
+	return err == nil && s.started == p.Started && !gone
 }
 
 // paused says whether the process is stopped by a signal.
 func (p process) paused() bool {
-	state, started, err := stat(p.PID)
-	return p.PID != 0 && err == nil && started == p.Started && state == 'T'
+	s, err := readStat(p.PID)
+	return p.PID != 0 && err == nil && s.started == p.Started && s.state == 'T'
 }
 
 // signal sends a signal; a process that is gone is left alone.
