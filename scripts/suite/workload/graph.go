@@ -127,7 +127,7 @@ func (w *worker) create(c *client.Client, node string) {
 
 func (w *worker) destroy(c *client.Client, node string) {
 	if name, ok := w.graph.pool.takeTopic(w.random); ok {
-		end(w.invoke(node, "destroy", name, nil), "destroy", nil, c.Destroy(always, name))
+		end(w.invoke(node, "destroy", name, nil), "destroy", nil, c.Destroy(always, name, false))
 	}
 }
 
@@ -159,7 +159,7 @@ func (w *worker) contendTopic(c *client.Client, node string) {
 		t, err := c.Create(always, name)
 		end(p, "create", &history.Value{ID: t.ID}, err)
 	case 1:
-		end(w.invoke(node, "destroy", name, nil), "destroy", nil, c.Destroy(always, name))
+		end(w.invoke(node, "destroy", name, nil), "destroy", nil, c.Destroy(always, name, false))
 	default:
 		w.lookUp(c, node, name)
 	}
