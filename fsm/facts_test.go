@@ -84,3 +84,19 @@ func TestFactsThatCantBe(t *testing.T) {
 		t.Errorf("in an older cluster: %v", r.Err())
 	}
 }
+
+// A seed is for a cluster into which nothing was loaded, whatever is derived.
+func TestDerivedRoutesAreNoLoad(t *testing.T) {
+	n := appNode()
+	n.op(facts(derive.Change{Kind: derive.PutE2T, E2T: "e:1", RANs: []string{"g2"}}))
+	late := restored(t, snapshotOf(t, n.State))
+	for name, n := range map[string]*node{"as it was": n, "restored": late} {
+		seed := fsm.ChangeRoutes{Blocks: blocks("newrt|start\nnewrt|end|0\n"), If: fsm.AtVersion(0)}
+		if r := n.op(seed); r.Err() != nil || n.View().Routes.LoadedAt == 0 {
+			t.Errorf("%s: %v", name, r.Err())
+		}
+		if r := n.op(seed); !errors.Is(r.Err(), fsm.ErrRoutesChanged) {
+			t.Errorf("%s, again: %v", name, r.Err())
+		}
+	}
+}

@@ -14,8 +14,9 @@ type Routes struct {
 	Loaded routing.State
 	// Facts are what the managers of a RIC said, and the routes that follow.
 	Facts *derive.Facts
-	// Version is the Raft index of the last change, 0 where there was none.
-	Version uint64
+	// Version is the Raft index of the last change, 0 where there was none;
+	// LoadedAt that of the last one of what people loaded.
+	Version, LoadedAt uint64
 	// Gone are the MEIDs that were deleted, each with the index at which it
 	// was. Programs never forget an MEID unless they are told to.
 	Gone *routing.Tombstones
@@ -44,7 +45,8 @@ func AtVersion(version uint64) Condition { return Condition{Given: true, Version
 
 // Check returns a refusal of kind [ErrRoutesChanged] unless a condition holds.
 func (r Routes) Check(c Condition) error {
-	if !c.Given || c.Version == r.Version {
+	switch {
+	case !c.Given, c.Version == r.Version, c.Version == 0 && r.LoadedAt == 0:
 		return nil
 	}
 	return &Refusal{Kind: ErrRoutesChanged, Detail: fmt.Sprintf("they are at version %d, not %d", r.Version, c.Version)}
@@ -72,10 +74,10 @@ func (o ChangeRoutes) apply(d *draft) (Result, error) {
 // is empty: a seed must not come after it.
 func (d *draft) setLoaded(next routing.State, touched []string, c routing.Changes, table bool) {
 	r := &d.Routes
-	if c.Empty() && (r.Version != 0 || !table) {
+	if c.Empty() && (r.LoadedAt != 0 || !table) {
 		return
 	}
-	r.Loaded, r.loads = next, nil
+	r.Loaded, r.LoadedAt, r.loads = next, d.at, nil
 	d.unite(touched, c)
 }
 

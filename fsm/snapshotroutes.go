@@ -11,7 +11,9 @@ import (
 // routesHeader says how many records follow, and what has no record.
 type routesHeader struct {
 	Version uint64 `codec:"v"`
-	Loads   int    `codec:"nl,omitempty"`
+	// LoadedAt is nil where it is Version, as it always was in the second format.
+	LoadedAt *uint64 `codec:"la,omitempty"`
+	Loads    int     `codec:"nl,omitempty"`
 }
 
 // tablesHeader opens a table, a map and tombstones: entries ordered by key,
@@ -45,7 +47,11 @@ func headerOf(r Routes) *routesHeader {
 	if r.empty() {
 		return nil
 	}
-	return &routesHeader{Version: r.Version, Loads: len(r.loads)}
+	h := &routesHeader{Version: r.Version, Loads: len(r.loads)}
+	if r.LoadedAt != r.Version {
+		h.LoadedAt = &r.LoadedAt
+	}
+	return h
 }
 
 func encodeRoutes(enc *codec.Encoder, r Routes) error {
@@ -103,7 +109,10 @@ func decodeRoutes(dec *codec.Decoder, head *routesHeader) (Routes, error) {
 	if head == nil {
 		return Routes{}, nil
 	}
-	r := Routes{Version: head.Version}
+	r := Routes{Version: head.Version, LoadedAt: head.Version}
+	if head.LoadedAt != nil {
+		r.LoadedAt = *head.LoadedAt
+	}
 	var err error
 	if r.Loaded, r.Gone, err = decodeTables(dec); err != nil {
 		return Routes{}, err

@@ -100,8 +100,8 @@ func (s *seed) try(ctx context.Context, u routing.Update) bool {
 	if err != nil {
 		return false
 	}
-	if v.Routes.Version != 0 {
-		s.tooLate(v.Routes.Version)
+	if v.Routes.LoadedAt != 0 {
+		s.tooLate(v.Routes.LoadedAt)
 		return true
 	}
 	r, err := routeload.New(s.group).Load(ctx, u, fsm.AtVersion(0), "seed "+s.path)
@@ -132,7 +132,7 @@ func (n *node) seedRoutes(ctx context.Context) error {
 // problems are those of a node that its parts don't tell of. A seed that
 // can't be loaded is none any more once there are routes.
 func (n *node) problems() []string {
-	if text := n.seedProblem.Load(); text != nil && n.cluster.View().Routes.Version == 0 {
+	if text := n.seedProblem.Load(); text != nil && n.cluster.View().Routes.LoadedAt == 0 {
 		return []string{*text}
 	}
 	return nil
