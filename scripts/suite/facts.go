@@ -37,11 +37,14 @@ type facts struct {
 	Note     string          `json:"note,omitempty"`
 	Schedule []schedule.Step `json:"schedule"`
 
-	Subscribers   []check.Subscriber `json:"subscribers"`
-	Faults        []check.Fault      `json:"faults"`
-	Calm          check.Span         `json:"calm"`
-	QuietFrom     int64              `json:"quiet_from"`
-	LeaderChanges int                `json:"leader_changes"`
+	Subscribers []check.Subscriber `json:"subscribers"`
+	Faults      []check.Fault      `json:"faults"`
+	Calm        check.Span         `json:"calm"`
+	// Steady is when a fault stayed and Majority had to serve.
+	Steady        check.Span `json:"steady"`
+	Majority      []string   `json:"majority,omitempty"`
+	QuietFrom     int64      `json:"quiet_from"`
+	LeaderChanges int        `json:"leader_changes"`
 }
 
 func newFacts(o options, l *lab.Lab) facts {

@@ -235,6 +235,12 @@ func show(l *lab.Lab) error {
 		} else if from.Paused() {
 			state = "is paused"
 		}
+		if from.Filled() {
+			state += ", disk full"
+		}
+		if from.Offset != 0 {
+			state += fmt.Sprintf(", clock moved by %s", from.Offset)
+		}
 		fmt.Printf("%s %s, connects to:", from.Name, state)
 		for _, to := range l.Nodes {
 			if reach[from.Name+">"+to.Name] {

@@ -65,6 +65,9 @@ func announce(o options) {
 	for _, s := range steps {
 		fmt.Println("  " + s.String())
 	}
+	if s, ok := o.lasting(); ok {
+		fmt.Println("then, until everything is whole:", s.What())
+	}
 }
 
 // emptyReport makes the report's directory and removes an earlier report.

@@ -65,7 +65,11 @@ func judgeGraph(p *report.Page, f facts, ops []history.Op, dir string) {
 	p.Recovered = set.Recovered
 	progress := check.MakeProgress(ops, f.Faults, f.Calm, nodeNames(f.Nodes), backInService)
 	p.Progress = &progress
-	p.Verdicts = append(p.Verdicts, set.Verdict, check.Register(ops, linearizableTime, dir), progress.Verdict, check.Identity(ops, slices.Contains(f.Nemesis, schedule.Churn)))
+	p.Verdicts = append(p.Verdicts, set.Verdict, check.Register(ops, linearizableTime, dir), progress.Verdict)
+	if len(f.Majority) > 0 {
+		p.Verdicts = append(p.Verdicts, check.Steady(ops, f.Steady, f.Majority))
+	}
+	p.Verdicts = append(p.Verdicts, check.Identity(ops, slices.Contains(f.Nemesis, schedule.Churn)))
 }
 
 func judgeEvents(p *report.Page, f facts, dir string) error {

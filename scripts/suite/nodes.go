@@ -26,9 +26,17 @@ func (r *run) listen(node string) (net.Listener, error) {
 
 // steps is the schedule as far as this machine can carry it out.
 func (r *run) steps() []schedule.Step {
-	return slices.DeleteFunc(r.options.schedule(), func(s schedule.Step) bool {
-		return !r.lab.Namespaces && s.Kind.NeedsRoot() || !r.lab.Clocks && s.Kind == schedule.Clock
-	})
+	return slices.DeleteFunc(r.options.schedule(), func(s schedule.Step) bool { return !r.possible(s) })
+}
+
+func (r *run) possible(s schedule.Step) bool {
+	return (r.lab.Namespaces || !s.Kind.NeedsRoot()) && (r.lab.Clocks || s.Kind != schedule.Clock)
+}
+
+// lasting is the fault that stays, where there is one.
+func (r *run) lasting() (schedule.Step, bool) {
+	s, ok := r.options.lasting()
+	return s, ok && r.possible(s)
 }
 
 // startNodes starts every node and waits until all are voters of one cluster

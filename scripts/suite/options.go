@@ -111,5 +111,21 @@ func (o options) schedule() []schedule.Step {
 	return schedule.Make(o.Seed, o.Nodes, o.Nemesis, o.faultTime())
 }
 
+// least is how long a run has to be for a fault that stays.
+const least = 40 * time.Second
+
+// lasting is the fault that stays for the first half of the liveness phase.
+func (o options) lasting() (schedule.Step, bool) {
+	if o.Time < least {
+		return schedule.Step{}, false
+	}
+	s, ok := schedule.Lasting(o.Seed, o.Nodes, o.Nemesis)
+	s.At, s.Length = o.faultTime(), o.Time*3/10-o.calmTime()
+	return s, ok
+}
+
+// calmTime is how long everything is whole at the end.
+func (o options) calmTime() time.Duration { return o.Time * 15 / 100 }
+
 // deadline is when the clients stop.
 func (o options) deadline() time.Time { return time.Unix(0, o.Started).Add(o.Time) }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"floe/scripts/suite/check"
 	"floe/scripts/suite/history"
 	"floe/scripts/suite/lab"
 	"floe/scripts/suite/nemesis"
@@ -89,6 +90,9 @@ func (r *run) carryOut(ctx context.Context) error {
 
 	err := r.safety(ctx)
 	if err == nil {
+		err = r.steady(ctx)
+	}
+	if err == nil {
 		err = r.liveness(ctx)
 		<-working.Done()
 	}
@@ -138,11 +142,40 @@ func (r *run) safety(ctx context.Context) error {
 	if !r.lab.Namespaces {
 		r.facts.Note = "without root: of the faults there were " + schedule.List(schedule.Possible(r.options.Nemesis)) + " alone"
 	}
-	n := &nemesis.Nemesis{Lab: nemesis.Of(r.lab), Log: r.log, Leader: r.watch.leader}
+	n := r.nemesis()
 	limit, cancel := context.WithDeadline(ctx, r.options.deadline().Add(-r.options.Time*3/10))
 	defer cancel()
 	faults, err := n.Run(limit, r.steps())
 	r.facts.Faults = faults
+	return err
+}
+
+func (r *run) nemesis() *nemesis.Nemesis {
+	return &nemesis.Nemesis{Lab: nemesis.Of(r.lab), Log: r.log, Leader: r.watch.leader}
+}
+
+// steadyLeast is how long a majority has to be at work to be judged.
+const steadyLeast = 3 * time.Second
+
+// steady is the first half of the liveness phase: a minority is broken and stays
+// so, the others have to serve.
+func (r *run) steady(ctx context.Context) error {
+	s, ok := r.lasting()
+	if !ok {
+		return nil
+	}
+	r.phase("steady fault")
+	end := r.options.deadline().Add(-r.options.calmTime())
+	limit, cancel := context.WithDeadline(ctx, end)
+	defer cancel()
+	faults, err := r.nemesis().Hold(limit, s, func(victims []string) {
+		r.say("a fault that stays: %s", s.What())
+		if left := time.Until(end); left > steadyLeast { // else it came too late to judge
+			r.facts.Steady = check.Span{Start: r.log.Now(), End: r.log.Now() + int64(left)}
+			r.facts.Majority = r.lab.Others(victims)
+		}
+	})
+	r.facts.Faults = append(r.facts.Faults, faults...)
 	return err
 }
 

@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"floe/scripts/suite/history"
@@ -56,6 +57,30 @@ func MakeProgress(ops []history.Op, faults []Fault, calm Span, nodes []string, p
 	}
 	p.Verdict = recovers(changes, calm, nodes, patience)
 	return p
+}
+
+// Steady checks the part of C5 that is about a fault which stays: while a
+// minority is broken, changes asked of some of the other nodes are acknowledged.
+func Steady(ops []history.Op, span Span, nodes []string) Verdict {
+	v := newVerdict("C5 service goes on while a minority stays broken")
+	asked, served := 0, 0
+	first := history.Never
+	for _, o := range ops {
+		if !isChange(o) || o.Start < span.Start || o.Start > span.End || !slices.Contains(nodes, o.Node) {
+			continue
+		}
+		asked++
+		if effect(o) == certain && o.End <= span.End {
+			served++
+			first = min(first, o.End)
+		}
+	}
+	if served == 0 {
+		v.breach("of %d changes asked of %s in %s none was acknowledged", asked, strings.Join(nodes, ", "), time.Duration(span.End-span.Start).Round(time.Millisecond))
+		return *v
+	}
+	v.Checked = fmt.Sprintf("%d of %d changes acknowledged, the first after %s", served, asked, time.Duration(first-span.Start).Round(time.Millisecond))
+	return *v
 }
 
 // recovers checks C5.

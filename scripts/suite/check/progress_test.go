@@ -10,6 +10,24 @@ import (
 	"floe/scripts/suite/history"
 )
 
+// Changes that other nodes served, that were asked for before or that are not
+// known to have succeeded do not count.
+func TestSteady(t *testing.T) {
+	change := func(node string, start, end int64, outcome history.Type) history.Op {
+		return history.Op{Func: "create", Node: node, Start: start, End: end, Ended: end, Outcome: outcome, In: &history.Value{}, Out: &history.Value{}}
+	}
+	ops := []history.Op{
+		change("n1", 0, 12, history.OK),
+		change("n3", 12, 13, history.OK),
+		change("n1", 13, history.Never, history.Info),
+		change("n2", 14, 15, history.Fail),
+		change("n2", 19, 25, history.OK),
+	}
+	span := check.Span{Start: 10, End: 20}
+	judge(t, check.Steady(ops, span, []string{"n1", "n2"}), true)
+	judge(t, check.Steady(append(ops, change("n2", 16, 17, history.OK)), span, []string{"n1", "n2"}), false)
+}
+
 func TestProgress(t *testing.T) {
 	second := int64(time.Second)
 	change := func(node string, start, end int64, outcome history.Type) history.Op {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"floe/scripts/suite/lab"
 )
@@ -162,7 +163,8 @@ func TestSweepRemovesWhatHasNoOwner(t *testing.T) {
 	}
 }
 
-// orphaned copies a lab's state to a lab whose owner never was.
+// orphaned copies a lab's state to a lab whose owner never was. As root it has a
+// disk that is mounted.
 func orphaned(t *testing.T, l *lab.Lab) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(l.Dir(), "lab.json"))
@@ -180,6 +182,12 @@ func orphaned(t *testing.T, l *lab.Lab) string {
 	dir := filepath.Join(filepath.Dir(l.Dir()), "248")
 	if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, "lab.json"), b, 0o644)); err != nil {
 		t.Fatal(err)
+	}
+	if l.Namespaces {
+		disk := filepath.Join(dir, "n1")
+		if err := errors.Join(os.Mkdir(disk, 0o755), unix.Mount("none", disk, "tmpfs", 0, "size=64k")); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return dir
 }

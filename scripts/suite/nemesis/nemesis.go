@@ -41,9 +41,7 @@ type action struct {
 // were, with the times at which they began and ended. An error means that the
 // lab did not do what it was told, so the run is void.
 func (n *Nemesis) Run(ctx context.Context, steps []schedule.Step) ([]check.Fault, error) {
-	n.victims, n.faults = map[int][]string{}, map[int]check.Fault{}
-	n.full, n.away = map[string]bool{}, map[string]bool{}
-	n.down, n.paused, n.frozen = map[string]int{}, map[string]int{}, map[string]int{}
+	n.reset()
 	start := time.Now()
 	var errs []error
 	for _, a := range actions(steps) {
@@ -57,6 +55,27 @@ func (n *Nemesis) Run(ctx context.Context, steps []schedule.Step) ([]check.Fault
 	}
 	errs = append(errs, n.whole())
 	return n.list(), errors.Join(errs...)
+}
+
+// Hold begins a fault and leaves it until ctx ends, and then makes everything
+// whole. During is called in between, with whom the fault has struck.
+func (n *Nemesis) Hold(ctx context.Context, s schedule.Step, during func(victims []string)) ([]check.Fault, error) {
+	n.reset()
+	err := n.begin(s)
+	if err == nil {
+		during(n.victims[s.Number])
+		<-ctx.Done()
+	} else {
+		err = fmt.Errorf("%s: %w", s.What(), err)
+	}
+	err = errors.Join(err, n.whole())
+	return n.list(), err
+}
+
+func (n *Nemesis) reset() {
+	n.victims, n.faults = map[int][]string{}, map[int]check.Fault{}
+	n.full, n.away = map[string]bool{}, map[string]bool{}
+	n.down, n.paused, n.frozen = map[string]int{}, map[string]int{}, map[string]int{}
 }
 
 func actions(steps []schedule.Step) []action {

@@ -219,6 +219,28 @@ func TestInterruptedWhileADiskIsFull(t *testing.T) {
 	}
 }
 
+// A fault that is held stays until its time is over, and is healed then.
+func TestHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, err := history.Create(filepath.Join(t.TempDir(), "h"), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer log.Close()
+		r := &recorder{start: time.Now()}
+		n := nemesis.Nemesis{Lab: r, Log: log, Leader: func() string { return "n2" }}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*second)
+		defer cancel()
+		faults, err := n.Hold(ctx, schedule.Step{Number: 9, Kind: schedule.Pause, Victims: []int{3}}, func(victims []string) { _ = r.note("held %v", victims) })
+		if err != nil || len(faults) != 1 || faults[0].End-faults[0].Start != int64(5*second) {
+			t.Errorf("faults %v, %v", faults, err)
+		}
+		if d := cmp.Diff(r.done[:3], []string{"0s pause n3", "0s held [n3]", "5s heal "}); d != "" {
+			t.Errorf("done (-got +want):\n%s", d)
+		}
+	})
+}
+
 // A run that is interrupted begins nothing more and heals what it began.
 func TestInterrupted(t *testing.T) {
 	got, faults, _ := story(t, 2*second,

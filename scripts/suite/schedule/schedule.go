@@ -27,6 +27,27 @@ func Make(seed uint64, nodes int, kinds []Kind, length time.Duration) []Step {
 	}
 }
 
+// Lasting draws the fault of the liveness phase: one of the kinds given, which
+// strikes a minority and stays. The others are a majority that has to serve.
+// Number and times are the caller's. No kinds: no fault.
+func Lasting(seed uint64, nodes int, kinds []Kind) (Step, bool) {
+	if len(kinds) == 0 {
+		return Step{}, false
+	}
+	d := dice{rand.New(rand.NewPCG(seed, 0x6c617374))} // "last"
+	s := d.step(nodes, kinds)
+	most := (nodes - 1) / 2
+	if s.Kind == Bridge || s.Kind == Churn {
+		most = 1
+	}
+	s.Victims, s.Apart = d.Perm(nodes)[:1+d.IntN(most)], false
+	for i := range s.Victims {
+		s.Victims[i]++
+	}
+	slices.Sort(s.Victims)
+	return s, true
+}
+
 // dice are the draws a schedule is made of.
 type dice struct{ *rand.Rand }
 

@@ -88,6 +88,34 @@ func checkStep(t *testing.T, seed uint64, nodes int, s schedule.Step) {
 	}
 }
 
+// What lasts strikes a minority of named nodes, so that others can be told to be
+// the majority.
+func TestLastingFaultLeavesAMajority(t *testing.T) {
+	seen := map[schedule.Kind]int{}
+	for seed := range uint64(1000) {
+		for _, nodes := range []int{3, 5} {
+			s, ok := schedule.Lasting(seed, nodes, schedule.Kinds)
+			if again, _ := schedule.Lasting(seed, nodes, schedule.Kinds); !ok || !cmp.Equal(s, again) {
+				t.Fatalf("seed %d: %v, then %v", seed, s, again)
+			}
+			seen[s.Kind]++
+			s.At = time.Second
+			checkStep(t, seed, nodes, s)
+			if 2*len(s.Victims) >= nodes || slices.Contains(s.Victims, schedule.Leader) {
+				t.Errorf("seed %d, %d nodes: victims %v", seed, nodes, s.Victims)
+			}
+		}
+	}
+	for _, k := range schedule.Kinds {
+		if seen[k] == 0 {
+			t.Errorf("%s never lasts", k)
+		}
+	}
+	if _, ok := schedule.Lasting(1, 3, nil); ok {
+		t.Error("a fault of no kind")
+	}
+}
+
 func TestParseKinds(t *testing.T) {
 	for text, want := range map[string][]schedule.Kind{
 		"all":        schedule.Kinds,
