@@ -107,6 +107,18 @@ func Parse(frame []byte, m *Message) error {
 	return nil
 }
 
+// SourceTooLong tells whether Src or SrcIP of a frame that [Parse] took is
+// longer than [MaxSource], so that Parse returned a part of it.
+func SourceTooLong(frame []byte) bool {
+	for _, at := range [...]int{sourceAt, addressAt} {
+		field := frame[transportHeader+at:][:MaxSource+1]
+		if bytes.IndexByte(field, 0) < 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // text is a text of at most n bytes that ends at the first NUL.
 func text(field []byte, n int) []byte {
 	if end := bytes.IndexByte(field[:n], 0); end >= 0 {

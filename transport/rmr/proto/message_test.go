@@ -169,3 +169,18 @@ func TestCloneSharesNothing(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
+
+func TestSourceTooLong(t *testing.T) {
+	m := Message{Src: bytes.Repeat([]byte("s"), MaxSource), SrcIP: bytes.Repeat([]byte("i"), MaxSource)}
+	frame, err := Append(nil, &m)
+	if err != nil || SourceTooLong(frame) {
+		t.Fatalf("%v, or the longest source is too long", err)
+	}
+	for _, at := range []int{sourceAt, addressAt} {
+		long := bytes.Clone(frame)
+		long[transportHeader+at+MaxSource] = 'x'
+		if !SourceTooLong(long) {
+			t.Errorf("64 bytes at %d are not too long", at)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package manager
+
+import (
+	"errors"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"floe/transport/rmr/proto"
+)
+
+const (
+	// maxFrame is the longest frame that is taken: requests and
+	// acknowledgements have some hundred bytes, of which a few may be rubbish.
+	maxFrame = 1 << 20
+	// frameTime is how long a frame may take from its first byte to its last.
+	frameTime = 30 * time.Second
+	// firstTime is how long a client may take until it says something.
+	firstTime = time.Minute
+	// deadAfter is when a connection ends whose other end is gone.
+	deadAfter = 9 * time.Second
+)
+
+// conn is a connection with an app, whoever opened it.
+type conn struct {
+	m        *Manager
+	nc       net.Conn
+	accepted bool
+	done     chan struct{} // closed when it has ended
+	app      string        // the reader's: who asked here
+	proven   atomic.Bool   // the app acknowledged something here
+
+	mu      sync.Mutex
+	session *session // gets the acknowledgements
+}
+
+func newConn(m *Manager, nc net.Conn) *conn {
+	if tcp, ok := nc.(*net.TCPConn); ok {
+		_ = tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: deadAfter / 3, Interval: deadAfter / 3, Count: 2})
+		setUserTimeout(tcp, deadAfter)
+	}
+	return &conn{m: m, nc: nc, done: make(chan struct{})}
+}
+
+func (c *conn) belongsTo(s *session) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.session = s
+}
+
+func (c *conn) owner() *session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.session
+}
+
+// read takes messages until the connection ends. It waits for nobody: a
+// program whose acknowledgement does not fit into the socket never sends
+// another one.
+func (c *conn) read() {
+	defer close(c.done)
+	defer c.m.drop(c)
+	in := &timed{nc: c.nc}
+	in.frames = proto.NewReader(in, maxFrame)
+	if c.accepted {
+		_ = c.nc.SetReadDeadline(time.Now().Add(firstTime))
+		in.set = true
+	}
+	for {
+		frame, err := in.frames.Next()
+		in.running = false
+		var m proto.Message
+		if err == nil {
+			err = proto.Parse(frame, &m)
+		}
+		if err != nil {
+			c.ended(err)
+			return
+		}
+		c.m.arrived(c, frame, &m)
+	}
+}
+
+// ended counts a connection that ended for what its peer sent.
+func (c *conn) ended(err error) {
+	if !errors.Is(err, proto.ErrFrame) && !errors.Is(err, os.ErrDeadlineExceeded) {
+		return
+	}
+	c.m.counts.badInput.Add(1)
+	c.m.complain.warn("connection closed for what came on it", "peer", c.nc.RemoteAddr(), "error", err)
+}
+
+// timed is a connection with a deadline for each frame, from its first byte on.
+type timed struct {
+	nc      net.Conn
+	frames  *proto.Reader
+	running bool // the deadline of this frame
+	set     bool // some deadline is set
+	begun   bool // something came
+}
+
+// Read reads as the connection does.
+func (t *timed) Read(b []byte) (int, error) {
+	switch inside := t.frames.Buffered() > 0; {
+	case inside && !t.running:
+		t.running, t.set = true, true
+		_ = t.nc.SetReadDeadline(time.Now().Add(frameTime))
+	case !inside && t.set && t.begun:
+		t.set = false
+		_ = t.nc.SetReadDeadline(time.Time{})
+	}
+	n, err := t.nc.Read(b)
+	t.begun = t.begun || n > 0
+	return n, err
+}
+
+// write sends one message with a text that is not copied. After an error the
+// connection is of no use: half a frame may be out.
+func (c *conn) write(head, text []byte, limit time.Duration) error {
+	_ = c.nc.SetWriteDeadline(time.Now().Add(limit))
+	parts := net.Buffers{head, text}
+	_, err := parts.WriteTo(c.nc)
+	return err
+}
+
+// abort closes the connection and has the system forget what was not sent:
+// nothing of it must come after what a later connection brings.
+func (c *conn) abort() {
+	if tcp, ok := c.nc.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = c.nc.Close()
+}
+
+// over tells whether the connection has ended.
+func (c *conn) over() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}

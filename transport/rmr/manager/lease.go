@@ -1,0 +1,117 @@
+package manager
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Methods that nodes call at each other.
+const (
+	renewMethod  = "rtg.renew"  // at the leader: I live; answered with an index
+	resignMethod = "rtg.resign" // at the leader: I push nothing any more
+	againMethod  = "rtg.again"  // at the node that serves an app: push it everything
+	appsMethod   = "rtg.apps"   // what apps were sent
+)
+
+// lease is until when this node may push unasked.
+type lease struct {
+	mu    sync.Mutex
+	until time.Time
+}
+
+func (l *lease) valid() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Now().Before(l.until)
+}
+
+// extend returns whether there was no lease and now there is one.
+func (l *lease) extend(until time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	had := time.Now().Before(l.until)
+	if until.After(l.until) {
+		l.until = until
+	}
+	return !had && time.Now().Before(l.until)
+}
+
+func (l *lease) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.until = time.Time{}
+}
+
+var errNoLeader = errors.New("no leader is known")
+
+// keepLease renews the lease until ctx ends.
+func (m *Manager) keepLease(ctx context.Context) {
+	for ctx.Err() == nil {
+		asked := time.Now()
+		changed := m.cfg.Group.LeaderChanged()
+		rest := m.cfg.Lease / 3
+		if err := m.renew(ctx, asked); err != nil {
+			m.log.Debug("lease not renewed", "error", err)
+			rest = m.cfg.Lease / 6
+		} else {
+			changed = nil
+		}
+		waitFor(ctx, changed, time.Until(asked.Add(rest)))
+	}
+}
+
+// renew asks the leader. The lease runs from before the question; it counts
+// once this node's own copy is as far as the leader was, so that no app is
+// pushed to that was given to another node before.
+func (m *Manager) renew(ctx context.Context, asked time.Time) error {
+	leader := m.cfg.Group.LeaderID()
+	if leader == "" {
+		return errNoLeader
+	}
+	ctx, cancel := context.WithDeadline(ctx, asked.Add(m.cfg.Lease/2))
+	defer cancel()
+	reply, err := m.cfg.Group.Call(ctx, leader, renewMethod, nil)
+	if err != nil {
+		return err
+	}
+	if len(reply) != 8 {
+		return fmt.Errorf("lease of %d bytes", len(reply))
+	}
+	if err := m.reach(ctx, binary.BigEndian.Uint64(reply)); err != nil {
+		return err
+	}
+	if m.lease.extend(asked.Add(m.cfg.Lease)) {
+		m.wakeAll()
+	}
+	return nil
+}
+
+// reach waits until this node's copy has an index.
+func (m *Manager) reach(ctx context.Context, index uint64) error {
+	for {
+		changed := m.cfg.Group.Changed()
+		if m.cfg.Group.View().Index >= index {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// waitFor waits until the channel is closed, for a time, or until ctx ends.
+func waitFor(ctx context.Context, ch <-chan struct{}, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ch:
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,215 @@
+package manager
+
+import (
+	"bytes"
+	"errors"
+	"maps"
+	"time"
+
+	"floe/routing"
+	"floe/transport/rmr/proto"
+)
+
+// step does what is due, and returns when something is due next if nothing
+// happens before.
+func (s *session) step(now time.Time) time.Duration {
+	if s.out != nil {
+		if now.Before(s.out.due) {
+			return s.out.due.Sub(now)
+		}
+		s.unanswered(now)
+	}
+	if s.conn != nil && s.base != nil {
+		s.heard = now // the system at the other end answers for it
+	}
+	s.expire(now)
+	e := s.m.edition.Load()
+	switch {
+	case e == nil: // no table yet: a program that asked goes on asking
+		return never
+	case s.conn == nil:
+		return min(s.reach(now), s.m.cfg.Expire)
+	case s.conn.over():
+		return never
+	case !s.owed && !s.allowed():
+		return never
+	case now.Before(s.retryAt):
+		return s.retryAt.Sub(now)
+	case s.base == nil && e == s.last && now.Before(s.repeatAt):
+		return s.repeatAt.Sub(now)
+	case s.base == e:
+		return never
+	}
+	if c := s.content(e); len(c.texts) > 0 {
+		return s.push(c)
+	}
+	s.holds(e) // nothing that matters to it changed
+	return never
+}
+
+// push sends a table, and returns by when it has to be answered.
+func (s *session) push(c *content) time.Duration {
+	asked := s.owed
+	s.last, s.base, s.owed, s.pushedAt = c.of, nil, false, time.Now()
+	s.unsure = append(s.unsure, c.of)
+	s.foreign = s.foreign || s.serial == 0
+	err := s.send(c, asked)
+	if !asked && !s.m.lease.valid() {
+		s.foreign = true // it may have arrived late
+	}
+	if errors.Is(err, errNotAllowed) {
+		return never
+	}
+	if err != nil {
+		s.conn.abort()
+		s.broken("not sent: " + err.Error())
+		return 0
+	}
+	s.m.counts.pushes.Add(1)
+	limit := forSize(s.m.cfg.AckTimeout, c.size)
+	s.out = &push{content: c, due: time.Now().Add(limit)}
+	s.setStatus(func(st *status) { st.sent, st.sentAt = c.of.version, time.Now() })
+	return limit
+}
+
+// maxUnsure is how many editions are kept that an app may hold parts of.
+const maxUnsure = 8
+
+// content returns what brings the app from what it holds, or from anything
+// that it may hold, to an edition.
+func (s *session) content(e *edition) *content {
+	if s.base != nil {
+		return s.m.update(s.base, e, s.name, s.control)
+	}
+	for len(s.unsure) > maxUnsure {
+		s.lost = addGone(s.lost, s.unsure[0], e)
+		s.unsure = s.unsure[1:]
+	}
+	lost := maps.Clone(s.lost)
+	for _, old := range s.unsure {
+		lost = addGone(lost, old, e)
+	}
+	return s.m.table(e, s.name, s.control, lost)
+}
+
+// addGone adds the MEIDs of an edition that another one lacks.
+func addGone(set map[string]struct{}, old, e *edition) map[string]struct{} {
+	for _, meid := range routing.DiffMEIDs(old.state.MEIDs, e.state.MEIDs) {
+		if _, lives := e.state.MEIDs.Owner(meid); lives || e.gone.Has(meid) {
+			continue
+		}
+		if set == nil {
+			set = map[string]struct{}{}
+		}
+		set[meid] = struct{}{}
+	}
+	return set
+}
+
+var errNotAllowed = errors.New("another node may serve the app by now")
+
+// send writes the messages of a table. What may be sent is looked at right
+// before each.
+func (s *session) send(c *content, asked bool) error {
+	texts := c.texts
+	if s.torn && len(texts) == 1 {
+		// A start that meets an open table is answered, too: it gets a
+		// message of its own, as a program can answer each message once.
+		end := bytes.IndexByte(texts[0], '\n') + 1
+		texts = [][]byte{texts[0][:end], texts[0][end:]}
+	}
+	for i, text := range texts {
+		if !asked && !s.allowed() {
+			if i > 0 {
+				s.torn = true
+			}
+			return errNotAllowed
+		}
+		msg := proto.Message{Type: proto.TypeTable, SubID: proto.NoSubID, Payload: text}
+		copy(msg.XID[:], c.id)
+		head, err := proto.AppendHead(nil, &msg)
+		if err == nil {
+			err = s.conn.write(head, text, forSize(s.m.cfg.WriteTimeout, len(text)))
+		}
+		if err != nil {
+			s.torn = s.torn || len(texts) > 1
+			return err
+		}
+	}
+	s.torn = false
+	return nil
+}
+
+// holds notes that the app holds an edition.
+func (s *session) holds(e *edition) {
+	s.base, s.last = e, e
+	s.unsure, s.lost = []*edition{e}, nil
+	s.foreign = s.foreign && !s.allowed()
+	s.setStatus(func(st *status) { st.acked, st.ackedAt, st.err = e.version, time.Now(), "" })
+	s.noteAck()
+}
+
+// noteAck has what the app holds committed.
+func (s *session) noteAck() {
+	if s.serial != 0 && s.base != nil {
+		s.m.acks.note(s.name, s.serial, s.base.version)
+	}
+}
+
+// answered takes an acknowledgement.
+func (s *session) answered(a *answer) {
+	s.heard = time.Now()
+	if s.out == nil || !a.For(s.out.id) {
+		return // of something older
+	}
+	out := s.out
+	s.out, s.silent = nil, 0
+	if !a.OK {
+		s.rejected(out, a)
+		return
+	}
+	s.refused, s.dialWait = 0, 0
+	s.conn.proven.Store(true)
+	if out.void {
+		return
+	}
+	s.holds(out.of)
+}
+
+// rejected: everything is sent, at once and then with pauses.
+func (s *session) rejected(out *push, a *answer) {
+	s.m.counts.refusals.Add(1)
+	s.m.complain.warn("app refused what it was sent", "app", s.name, "what", out.what(), "answer", a.Text)
+	s.setStatus(func(st *status) { st.err = out.what() + " refused: " + a.Text })
+	s.retryAt = time.Now().Add(pauses(s.refused, maxRetry))
+	s.refused++
+}
+
+// unanswered: what the app holds is not known. On a connection that it
+// never answered on, it may not be the app; on another it may be slow, or
+// unable to answer: then the connection is kept, as who finds it closed never
+// answers again.
+func (s *session) unanswered(now time.Time) {
+	s.m.counts.unanswered.Add(1)
+	out := s.out
+	s.setStatus(func(st *status) { st.err = out.what() + " was not acknowledged" })
+	s.out, s.base = nil, nil
+	s.repeatAt = now.Add(pauses(s.silent, maxRepeat))
+	s.silent++
+	if !s.conn.accepted && !s.conn.proven.Load() && s.silent <= 2*len(s.control) {
+		s.broken(out.what() + " was not acknowledged")
+	}
+}
+
+const (
+	maxRetry  = 10 * time.Second
+	maxRepeat = 5 * time.Minute
+)
+
+// pauses returns 0, 1, 2, 4 and so on seconds, up to a limit.
+func pauses(n int, limit time.Duration) time.Duration {
+	if n == 0 {
+		return 0
+	}
+	return min(time.Second<<min(n-1, 20), limit)
+}
