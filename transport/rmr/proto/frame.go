@@ -44,8 +44,12 @@ func ParseFrameLength(head []byte, limit int) (int, error) {
 func fits(n uint32, limit int) bool { return n >= MinFrame && int64(n) <= int64(limit) }
 
 const (
-	// smallBuffer is what a Reader begins with and returns to, in bytes.
-	smallBuffer = 32 << 10
+	// firstBuffer is what a Reader begins with, in bytes: most connections
+	// are idle.
+	firstBuffer = 4 << 10
+	// smallBuffer is what it grows to where much arrives at once, and
+	// returns to, in bytes.
+	smallBuffer = 64 << 10
 	// growth is by how much its buffer grows once it is full: bytes have to
 	// arrive before there is memory for more of them.
 	growth = 4
@@ -56,7 +60,8 @@ type Reader struct {
 	r          io.Reader
 	limit      int
 	buf        []byte
-	start, end int // what is unread is buf[start:end]
+	start, end int  // what is unread is buf[start:end]
+	busy       bool // the last read filled the buffer
 	err        error
 }
 
@@ -114,6 +119,7 @@ func (r *Reader) fill(n int) error {
 		r.room(n)
 		got, err := r.r.Read(r.buf[r.end:])
 		r.end += got
+		r.busy = r.end == len(r.buf)
 		if got > 0 {
 			empty = 0
 			continue // an error shows up again
@@ -131,18 +137,23 @@ func (r *Reader) fill(n int) error {
 	return nil
 }
 
-// room makes room for some of the n bytes that begin at start.
+// room makes room for some of the n bytes that begin at start, and not for a
+// few bytes only where much may be waiting.
 func (r *Reader) room(n int) {
-	if r.end < len(r.buf) && r.start+n <= len(r.buf) {
+	if r.start == r.end {
+		r.start, r.end = 0, 0
+	}
+	size := len(r.buf)
+	if r.start+n <= size && size-r.end >= size/4 && !(r.busy && size < smallBuffer) {
 		return
 	}
 	if r.start > 0 {
 		r.start, r.end = 0, copy(r.buf, r.buf[r.start:r.end])
 	}
-	if r.end < len(r.buf) {
+	if r.end < size && !(r.busy && size < smallBuffer) {
 		return
 	}
-	bigger := make([]byte, max(smallBuffer, min(n, growth*len(r.buf))))
+	bigger := make([]byte, max(firstBuffer, min(max(n, smallBuffer), growth*size)))
 	copy(bigger, r.buf[:r.end])
 	r.buf = bigger
 }

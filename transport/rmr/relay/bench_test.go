@@ -1,0 +1,172 @@
+package relay_test
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"floe/transport/rmr"
+	"floe/transport/rmr/proto"
+	"floe/transport/rmr/relay"
+)
+
+// sinks are applications that only count what they get, in bytes.
+type sinks struct {
+	bytes atomic.Int64
+	names []string
+}
+
+func newSinks(b *testing.B, n int) *sinks {
+	s := &sinks{}
+	var wg sync.WaitGroup
+	b.Cleanup(wg.Wait)
+	for range n {
+		l := listen(b)
+		b.Cleanup(func() { _ = l.Close() })
+		s.names = append(s.names, l.Addr().String())
+		wg.Go(func() {
+			for {
+				nc, err := l.Accept()
+				if err != nil {
+					return
+				}
+				wg.Go(func() { s.read(nc) })
+			}
+		})
+	}
+	return s
+}
+
+func (s *sinks) read(nc net.Conn) {
+	buf := make([]byte, 256<<10)
+	for {
+		n, err := nc.Read(buf)
+		s.bytes.Add(int64(n))
+		if err != nil {
+			return
+		}
+	}
+}
+
+// window is how many messages of a benchmark may be under way: below the
+// bound of a queue, so that none is dropped.
+const window = 8000
+
+// forward sends b.N messages through the relay, as fast as they arrive.
+func (s *sinks) forward(b *testing.B, n *node, frames [][]byte) {
+	nc := dial(b, n.rmr)
+	size := int64(len(frames[0]))
+	per := max(1, (64<<10)/int(size))
+	var batch []byte
+	for i := range per * max(1, len(frames)/per) {
+		batch = append(batch, frames[i%len(frames)]...)
+	}
+	count := len(batch) / int(size)
+	b.SetBytes(size)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for sent, at := 0, 0; sent < b.N; {
+		k := min(per, b.N-sent, count-at)
+		write(b, nc, batch[at*int(size):(at+k)*int(size)])
+		sent, at = sent+k, (at+k)%count
+		for int64(sent)-s.bytes.Load()/size > window-int64(per) {
+			time.Sleep(50 * time.Microsecond)
+		}
+	}
+	for s.bytes.Load() < int64(b.N)*size {
+		time.Sleep(50 * time.Microsecond)
+	}
+	b.StopTimer()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "msg/s")
+	if lost := n.Stats().Total; lost.Lost() > 0 {
+		b.Errorf("lost: %+v", lost)
+	}
+}
+
+// BenchmarkForward sends from one application to one and to a group of four.
+func BenchmarkForward(b *testing.B) {
+	for _, to := range []int{1, 4} {
+		for _, size := range []int{16, 256, 4096} {
+			b.Run(fmt.Sprintf("%d/%d", to, size), func(b *testing.B) {
+				s := newSinks(b, to)
+				n := start(b, relay.Config{})
+				n.load(b, "mse | 1000 | -1 | "+strings.Join(s.names, ","))
+				m := proto.Message{Type: 1000, SubID: proto.NoSubID, Src: []byte("app1:4560"), SrcIP: []byte("10.0.0.1:4560"), Payload: make([]byte, size)}
+				s.forward(b, n, [][]byte{frame(b, m)})
+			})
+		}
+	}
+}
+
+// BenchmarkForwardXID sends messages with a transaction id each, so that
+// each is remembered for its answer.
+func BenchmarkForwardXID(b *testing.B) {
+	s := newSinks(b, 1)
+	n := start(b, relay.Config{})
+	n.load(b, "mse | 1000 | -1 | "+s.names[0])
+	var frames [][]byte
+	for i := range 20_000 {
+		m := proto.Message{Type: 1000, SubID: proto.NoSubID, Src: []byte("app1:4560"), Payload: make([]byte, 256)}
+		copy(m.XID[:], fmt.Sprintf("transaction-%d", i))
+		frames = append(frames, frame(b, m))
+	}
+	s.forward(b, n, frames)
+}
+
+// BenchmarkForwardMEID sends to the owners of MEIDs among a million.
+func BenchmarkForwardMEID(b *testing.B) {
+	const meids, owners = 1_000_000, 4
+	s := newSinks(b, owners)
+	n := start(b, relay.Config{})
+	n.loadMEIDs(b, s.names, meids)
+	var frames [][]byte
+	for i := range 20_000 {
+		m := proto.Message{Type: 1000, SubID: proto.NoSubID, MEID: fmt.Appendf(nil, "gnb_001_001_%08d", i*37%meids), Payload: make([]byte, 256)}
+		frames = append(frames, frame(b, m))
+	}
+	s.forward(b, n, frames)
+}
+
+// BenchmarkCall calls an application through the relay, one call at a time,
+// answered to the caller's own address.
+func BenchmarkCall(b *testing.B) {
+	n := start(b, relay.Config{})
+	server, to := app(b)
+	n.load(b, "mse | 1000 | -1 | "+to)
+	caller, _ := app(b)
+	answerAll(b, server)
+	m := text(1000, strings.Repeat("x", 256))
+	took := make([]time.Duration, 0, b.N)
+	for b.Loop() {
+		begun := time.Now()
+		if _, err := caller.Call(b.Context(), n.rmr, m); err != nil {
+			b.Fatal(err)
+		}
+		took = append(took, time.Since(begun))
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Nanoseconds()), "p50-ns")
+	b.ReportMetric(float64(took[len(took)*99/100].Nanoseconds()), "p99-ns")
+}
+
+// answerAll answers every message with its type plus one.
+func answerAll(t testing.TB, a *rmr.App) {
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			r, err := a.Receive(t.Context())
+			if err != nil {
+				return
+			}
+			if err := a.Reply(t.Context(), r, r.Type+1, r.Payload); err != nil && t.Context().Err() == nil {
+				t.Error(err)
+			}
+		}
+	})
+	t.Cleanup(wg.Wait)
+}
