@@ -44,6 +44,9 @@ func (c *conn) read(ctx context.Context) {
 		if err == nil {
 			err = proto.Parse(frame, &m)
 		}
+		if err == nil {
+			err = c.pass(ctx) // what was read just before the gate shut waits, too
+		}
 		if errors.Is(err, proto.ErrFrame) {
 			c.fault(Frame, "%v", err)
 		}
@@ -63,6 +66,12 @@ func (c *conn) drop() {
 	c.port.app.wake()
 }
 
+// pass waits while the App is not to read.
+func (c *conn) pass(ctx context.Context) error {
+	a := c.port.app
+	return errors.Join(a.life.pass(ctx), a.ears.pass(ctx))
+}
+
 // gated reads from a connection while the App is to read.
 type gated struct {
 	c   *conn
@@ -72,9 +81,8 @@ type gated struct {
 // Read waits at the gates, and again where a deadline that is set when they shut
 // interrupts it.
 func (g *gated) Read(b []byte) (int, error) {
-	a := g.c.port.app
 	for {
-		if err := errors.Join(a.life.pass(g.ctx), a.ears.pass(g.ctx)); err != nil {
+		if err := g.c.pass(g.ctx); err != nil {
 			return 0, err
 		}
 		n, err := g.c.nc.Read(b)

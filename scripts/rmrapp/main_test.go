@@ -146,7 +146,7 @@ func (m *manager) dial(address string) net.Conn {
 // push sends the text of a table.
 func (m *manager) push(nc net.Conn, src, text string) {
 	m.t.Helper()
-	msg := proto.Message{Type: proto.TypeTable, SubID: proto.NoSubID, Src: []byte(src), Payload: []byte(text)}
+	msg := proto.Message{Type: proto.TypeTable, SubID: 3, Src: []byte(src), Payload: []byte(text)}
 	copy(msg.XID[:], "push-1")
 	write(m.t, nc, msg)
 }

@@ -131,6 +131,9 @@ func TestCalls(t *testing.T) {
 		case string(r.Payload) == "wrong":
 			r.XID[31]++ // all 32 bytes count
 			wrong <- r.CallID()
+		case string(r.Payload) == "wrong id":
+			r.Data1[0]++
+			wrong <- r.CallID()
 		}
 		if !r.IsCall() || r.CallID() < firstCallID {
 			t.Errorf("flags %x, call id %d", r.Flags, r.CallID())
@@ -148,10 +151,17 @@ func TestCalls(t *testing.T) {
 	if _, err := a.Call(t.Context(), message(1, -1, "silence")); !errors.As(err, &failed) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
-	ctx, cancel := context.WithCancel(soon(t))
-	go func() { <-wrong; _ = a.Wait(ctx, "late", func(a *App) bool { return a.Stats().Late == 1 }); cancel() }()
-	if _, err := a.Call(ctx, message(1, -1, "wrong")); !errors.Is(err, context.Canceled) || a.Stats().Late != 1 {
-		t.Error(err, a.Stats())
+	for i, how := range []string{"wrong", "wrong id"} {
+		late := uint64(i + 1)
+		ctx, cancel := context.WithCancel(soon(t))
+		go func() {
+			<-wrong
+			_ = a.Wait(ctx, "late", func(a *App) bool { return a.Stats().Late == late })
+			cancel()
+		}()
+		if _, err := a.Call(ctx, message(1, -1, how)); !errors.Is(err, context.Canceled) || a.Stats().Late != late {
+			t.Error(how, err, a.Stats())
+		}
 	}
 	if _, err := a.Call(soon(t), message(2, -1, "")); !errors.As(err, &failed) || failed.Sent.State != NoEndpoint || !strings.Contains(err.Error(), "no endpoint") {
 		t.Error(err)
