@@ -125,14 +125,21 @@ type Config struct {
 	SnapshotThreshold uint64
 	// SnapshotInterval is how often that is looked at.
 	SnapshotInterval time.Duration
-	// DiskStall is how long a disk operation may take before it is reported.
+	// DiskStall is how long a disk operation may take before the node falls
+	// silent in Raft, and others elect where it led.
 	DiskStall time.Duration
+	// ExitOnDiskError has Run end with a *logstore.FailedError at the
+	// first error of the storage. Else the node goes on from memory.
+	ExitOnDiskError bool
 	// GossipKey encrypts gossip: 16, 24 or 32 bytes; nil sends it in the clear.
 	GossipKey []byte
 	// Program is the version of the program, for people.
 	Program string
 	// Backend opens the log's database; nil is bbolt. Tests put faults here.
 	Backend func(path string) (logstore.Backend, error)
+	// FreeSpace says how many bytes may still be written on the file system
+	// of a directory, and how large it is; nil asks the system. A seam for tests.
+	FreeSpace func(dir string) (free, size uint64, err error)
 	// Log receives what an operator should know; nil is silence.
 	Log hclog.Logger
 }
@@ -143,6 +150,9 @@ func (c Config) withDefaults() Config {
 	set(&c.SnapshotThreshold, DefaultSnapshotThreshold)
 	set(&c.SnapshotInterval, DefaultSnapshotInterval)
 	set(&c.DiskStall, DefaultDiskStall)
+	if c.FreeSpace == nil {
+		c.FreeSpace = logstore.FreeSpace
+	}
 	if c.Log == nil {
 		c.Log = hclog.NewNullLogger()
 	}

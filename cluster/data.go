@@ -35,6 +35,7 @@ func (n *Node) openDisk() (*disk, error) {
 	if err != nil {
 		return nil, err
 	}
+	snaps.CheckRoom(n.space.roomNow)
 	return &disk{health: health, store: store, snaps: snaps}, nil
 }
 
@@ -51,6 +52,7 @@ func (n *Node) readIdentity() error {
 	if err != nil {
 		return err
 	}
+	n.reached.Store(max(history.Last, history.Snapshot))
 	if err := logstore.CheckHistory(n.cfg.DataDir, stored, readErr, history); err != nil {
 		return err
 	}
@@ -182,6 +184,9 @@ func (n *Node) wipe() error {
 	n.disk = d
 	n.mu.Unlock()
 	n.state.Reset()
+	n.marks.reset()
+	n.reached.Store(0)
+	n.vouched.Store(false)
 	return nil
 }
 

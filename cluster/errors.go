@@ -192,6 +192,7 @@ const (
 	CodeUnchanged     = "unchanged"
 	CodeNotMember     = "not_member"
 	CodeUnknownMethod = "unknown_method"
+	CodeNoSpace       = "no_space"
 
 	codeNotLeader = "not_leader"
 	codeUnknown   = "outcome_unknown"

@@ -23,6 +23,13 @@ type Figures struct {
 	Stalled time.Duration
 	// Failed tells that the storage is out of service for good.
 	Failed bool
+	// Free and Reserve are bytes of the file system of the data directory: how
+	// many may still be written, and how many are kept for what has to be.
+	Free, Reserve uint64
+	// Full tells that changes are refused for want of space.
+	Full bool
+	// Differs tells that the state was found to differ from that of the others.
+	Differs bool
 	// Alive is how many nodes gossip holds to be alive, this one included.
 	Alive int
 }
@@ -32,13 +39,13 @@ func (n *Node) Figures() Figures {
 	h := n.half.Load()
 	if h == nil {
 		f := Figures{State: "stopped"}
-		f.addStore(n.openedDisk())
+		f.addStore(n, n.openedDisk())
 		return f
 	}
 	r := h.raft
 	f := Figures{State: strings.ToLower(r.State().String()), Term: r.CurrentTerm(), LastIndex: r.LastIndex(), CommitIndex: r.CommitIndex(), AppliedIndex: r.AppliedIndex()}
 	f.SnapshotIndex, _ = strconv.ParseUint(r.Stats()["last_snapshot_index"], 10, 64) // Raft prints a number, and has no other way to ask
-	f.addStore(h.disk)
+	f.addStore(n, h.disk)
 	if g := h.gossip.Load(); g != nil {
 		f.Alive = g.list.NumMembers()
 	}
@@ -51,7 +58,8 @@ func (n *Node) openedDisk() *disk {
 	return n.disk
 }
 
-func (f *Figures) addStore(d *disk) {
+func (f *Figures) addStore(n *Node, d *disk) {
+	f.Free, f.Reserve, f.Full, f.Differs = n.space.free.Load(), n.space.reserve.Load(), n.space.full.Load(), n.diverged.Load() != nil
 	if d == nil {
 		return // closed
 	}

@@ -19,7 +19,7 @@ type half struct {
 	n       *Node
 	raft    *raft.Raft
 	conf    raft.Config
-	trans   *raft.NetworkTransport
+	trans   *gate
 	layer   *streamLayer
 	replica *replica
 	disk    *disk
@@ -73,16 +73,16 @@ func (n *Node) raftConfig() raft.Config {
 // startHalf starts Raft on the data directory.
 func (n *Node) startHalf() (h *half, err error) {
 	h = &half{n: n, conf: n.raftConfig(), disk: n.disk, done: make(chan struct{}), gone: make(chan struct{})}
-	h.replica = newReplica(n.state, n.disk.snaps.Newest())
+	h.replica = newReplica(n.state, &n.marks, n.disk.snaps.Newest())
 	h.layer = n.streams.forRaft(n.id)
-	h.trans = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+	h.trans = newGate(raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		ServerAddressProvider: n.book,
 		Logger:                n.raftLog,
 		Stream:                h.layer,
 		MaxPool:               4,
 		MaxRPCsInFlight:       1, // a pipeline may wedge, and gains nothing
 		Timeout:               max(5*n.cfg.Timing.Election, time.Second),
-	})
+	}), n.mayVote, n.space.admit, n.witness.acked)
 	defer func() {
 		if err != nil {
 			h.trans.Close()
@@ -134,7 +134,7 @@ func (h *half) startAlone() {
 
 // serveGroup runs the raft half until ctx ends, or it has to stop.
 func (n *Node) serveGroup(ctx context.Context) error {
-	if err := n.diskErr(); err != nil {
+	if n.stopped() != nil {
 		return n.outOfService(ctx)
 	}
 	h, err := n.startHalf()
@@ -164,7 +164,7 @@ func (n *Node) serveGroup(ctx context.Context) error {
 // goAll starts the half's background work; it ends with ctx.
 func (h *half) goAll(ctx context.Context) {
 	for _, work := range []func(context.Context){
-		h.watchRaft, h.watchState, h.lookAround, h.announce, h.lead, h.hint, h.runGossip, h.watchDisk, h.enrol, h.catchUp,
+		h.watchRaft, h.watchState, h.lookAround, h.announce, h.lead, h.hint, h.runGossip, h.watchDisk, h.enrol, h.catchUp, h.vouch, h.keepWitness, h.compare,
 	} {
 		h.wg.Go(func() { work(ctx) })
 	}
@@ -185,30 +185,6 @@ func (h *half) stop() {
 	h.wg.Wait()
 }
 
-// outOfService serves the last View after a storage error.
-func (n *Node) outOfService(ctx context.Context) error {
-	n.setProblem("disk", n.diskErr().Error())
-	select {
-	case <-ctx.Done():
-	case err := <-n.fatal:
-		return err
-	}
-	return nil
-}
-
-// watchDisk reports an operation that hangs. A leader then gives up.
-func (h *half) watchDisk(ctx context.Context) {
-	for pause(ctx, h.n.cfg.DiskStall/4) {
-		stalled := h.disk.health.Stalled()
-		if stalled < h.n.cfg.DiskStall {
-			h.n.setProblem("stall", "")
-			continue
-		}
-		h.n.setProblem("stall", "a disk operation in "+h.n.cfg.DataDir+" hangs")
-		h.handOver()
-	}
-}
-
 // servers are those of the latest configuration, committed or not.
 func (h *half) servers() []raft.Server {
 	f := h.raft.GetConfiguration()
@@ -221,7 +197,7 @@ func (h *half) servers() []raft.Server {
 // leader returns the id of the leader this node knows of, "" for none.
 func (h *half) leader() string {
 	_, id := h.raft.LeaderWithID()
-	if string(id) == h.n.id && h.raft.State() != raft.Leader {
+	if string(id) == h.n.id && (h.raft.State() != raft.Leader || h.trans.silent.Load()) {
 		return ""
 	}
 	return string(id)
@@ -231,7 +207,7 @@ func (h *half) leader() string {
 // before its term, and may speak for the group.
 func (h *half) leads() bool {
 	term := h.ready.Load()
-	return term != 0 && h.raft.CurrentTerm() == term && h.raft.State() == raft.Leader
+	return term != 0 && h.raft.CurrentTerm() == term && h.raft.State() == raft.Leader && !h.trans.silent.Load()
 }
 
 // watchRaft tells the rest of the node of elections.

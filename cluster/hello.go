@@ -12,23 +12,32 @@ import (
 
 // nodeInfo is what nodes tell of themselves in a hello, both ways.
 type nodeInfo struct {
-	ID          string            `json:"id"`
-	Nonce       string            `json:"nonce"`
-	Cluster     string            `json:"cluster,omitempty"`
-	State       logstore.Phase    `json:"state"`
-	Incarnation uint64            `json:"incarnation"`
-	Address     string            `json:"address"`
-	Uptime      int64             `json:"uptime_ms"`
-	Program     string            `json:"program,omitempty"`
-	Supports    uint32            `json:"supports"`
-	Expect      int               `json:"expect,omitempty"`
-	Draining    bool              `json:"draining,omitempty"`
-	Role        string            `json:"role"`
-	Leader      string            `json:"leader,omitempty"`
-	Term        uint64            `json:"term,omitempty"`
-	Applied     uint64            `json:"applied"`
-	Problems    []string          `json:"problems,omitempty"`
-	Addresses   map[string]string `json:"addresses,omitempty"` // of all nodes it knows
+	ID          string         `json:"id"`
+	Nonce       string         `json:"nonce"`
+	Cluster     string         `json:"cluster,omitempty"`
+	State       logstore.Phase `json:"state"`
+	Incarnation uint64         `json:"incarnation"`
+	Address     string         `json:"address"`
+	Uptime      int64          `json:"uptime_ms"`
+	Program     string         `json:"program,omitempty"`
+	Supports    uint32         `json:"supports"`
+	Expect      int            `json:"expect,omitempty"`
+	Draining    bool           `json:"draining,omitempty"`
+	Role        string         `json:"role"`
+	Leader      string         `json:"leader,omitempty"`
+	Term        uint64         `json:"term,omitempty"`
+	Applied     uint64         `json:"applied"`
+	// Full says that it has no room for changes, Halted that it stopped applying.
+	Full     bool     `json:"full,omitempty"`
+	Halted   bool     `json:"halted,omitempty"`
+	Unproven bool     `json:"unproven,omitempty"` // nobody vouched for it yet
+	VoteTerm uint64   `json:"vote_term,omitempty"`
+	Problems []string `json:"problems,omitempty"`
+	// Seen is what the sender knows of the node that it answers.
+	Seen *logstore.Sight `json:"seen,omitempty"`
+	// Marks are digests of the sender's state at some indexes.
+	Marks     []mark            `json:"marks,omitempty"`
+	Addresses map[string]string `json:"addresses,omitempty"` // of all nodes it knows
 }
 
 func (n *Node) info() nodeInfo {
@@ -40,13 +49,18 @@ func (n *Node) info() nodeInfo {
 		Address: n.cfg.Network.Address, Uptime: time.Since(n.started).Milliseconds(), Program: n.cfg.Program,
 		Supports: fsm.ProgramVersion, Expect: n.cfg.BootstrapExpect, Draining: n.draining.Load(),
 		Role: n.role(), Leader: n.LeaderID(), Term: n.Term(), Applied: n.View().Index, Problems: n.listProblems(), Addresses: addresses,
+		Full: n.space.full.Load(), Halted: n.state.Halted() != nil, Unproven: !n.vouched.Load(), VoteTerm: id.VoteTerm, Marks: n.marks.list(),
 	}
 }
 
 // hello answers a hello and learns from it.
 func (n *Node) hello(_ context.Context, _ string, from nodeInfo) (nodeInfo, error) {
 	n.learn(from)
-	return n.info(), nil
+	info := n.info()
+	if seen, ok := n.witness.of(from.ID); ok && from.Cluster == info.Cluster {
+		info.Seen = &seen
+	}
+	return info, nil
 }
 
 // greeting is one answer to a hello.
@@ -107,6 +121,7 @@ func (n *Node) learn(from nodeInfo) {
 		n.book.heard(from.ID, from.Address)
 	}
 	n.book.told(from.Addresses)
+	n.testify(from)
 }
 
 // askAround says hello to the nodes of those ids at once, by the address
@@ -123,6 +138,7 @@ func (n *Node) askAround(ctx context.Context, ids []string) map[string]nodeInfo 
 			if err != nil || info.ID != id || info.Cluster != n.clusterID() {
 				return
 			}
+			n.learn(info)
 			mu.Lock()
 			defer mu.Unlock()
 			out[id] = info

@@ -136,7 +136,7 @@ func TestReplayedEntriesComeAgain(t *testing.T) {
 	state := fsm.New(fsm.Config{})
 	old := []*raft.Log{entry(t, 1, fsm.CreateTopic{Name: "a"}), entry(t, 2, fsm.CreateTopic{Name: "b"})}
 	state.ApplyBatch(old)
-	r := newReplica(state, 0)
+	r := newReplica(state, new(marks), 0)
 	if _, err := r.Snapshot(); err == nil {
 		t.Error("a snapshot before the entries came again")
 	}

@@ -104,7 +104,7 @@ func (h *half) promote(ctx context.Context, view *fsm.View) {
 		}
 		info, ok := h.n.askAround(ctx, []string{s.ID})[s.ID]
 		caughtUp := ok && info.Applied > 0 && info.Applied+promoteLag >= view.Index
-		if !caughtUp || info.Incarnation != member.Incarnation || info.Supports < view.Version {
+		if !caughtUp || info.Unproven || info.Incarnation != member.Incarnation || info.Supports < view.Version {
 			continue
 		}
 		if !h.leads() {

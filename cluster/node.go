@@ -38,6 +38,14 @@ type Node struct {
 	leaving  atomic.Bool // Leave is under way, and notes the end itself
 	poke     *broadcast  // something about this node changed
 
+	space    *space
+	witness  *witness
+	marks    marks
+	vouched  atomic.Bool   // others have told what they know of this node
+	reached  atomic.Uint64 // how far log and snapshots went at the start
+	gaveUp   atomic.Pointer[time.Time]
+	diverged atomic.Pointer[difference] // this state is not that of the others
+
 	// identity is what identity.json says. Readers take no lock: writing it
 	// may take as long as the disk likes.
 	identity   atomic.Pointer[logstore.Identity]
@@ -85,6 +93,7 @@ func newNode(cfg Config, lock *logstore.DirLock) *Node {
 		cfg: cfg, log: cfg.Log.Named("cluster"), raftLog: newRaftLog(cfg.Log.Named("raft")), nonce: randomHex(8), started: time.Now(), lock: lock,
 		leaders: newLeaderWatch(), poke: newBroadcast(), problems: map[string]string{},
 		joins: make(chan *joinOrder), fatal: make(chan error, 1), addresses: maps.Clone(cfg.Addresses),
+		space: newSpace(cfg),
 	}
 	n.identity.Store(&logstore.Identity{})
 	n.state = fsm.New(fsm.Config{Log: cfg.Log.Named("fsm"), OnHalt: func(h *fsm.Halt) { n.setProblem("state", h.Error()) }})
@@ -106,6 +115,8 @@ func (n *Node) load() error {
 		return err
 	}
 	n.noteMembers()
+	n.marks.stand(n.View())
+	n.loadWitness()
 	return nil
 }
 
@@ -165,10 +176,12 @@ func (n *Node) clusterID() string { return n.Identity().ClusterID }
 func (n *Node) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	n.wg.Go(n.streams.run)
+	n.wg.Go(func() { n.watchSpace(ctx) })
 	err := n.live(ctx)
 	cancel()
 	n.stopNetwork()
 	n.wg.Wait()
+	n.writeWitness()
 	n.noteCommit()
 	return errors.Join(err, n.Close())
 }
@@ -300,18 +313,8 @@ func (n *Node) errOutOfService() error {
 	case logstore.New:
 		return fmt.Errorf("node %s is in no cluster yet", n.id)
 	}
-	if err := n.diskErr(); err != nil {
+	if err := n.stopped(); err != nil {
 		return err
 	}
 	return fmt.Errorf("node %s is starting or stopping", n.id)
-}
-
-func (n *Node) diskErr() error {
-	n.mu.Lock()
-	d := n.disk
-	n.mu.Unlock()
-	if d == nil {
-		return nil
-	}
-	return d.health.Err()
 }

@@ -21,8 +21,8 @@ const retryPause = 20 * time.Millisecond
 // until ctx ends (DefaultTimeout where it has no deadline), and the change is
 // applied once. from says who asked, for people.
 //
-// Errors: *fsm.Refusal and *[NoQuorum] say that nothing was changed, and
-// never will be; *[Unknown] that nobody knows. Others (an encoding error, or a
+// Errors: *fsm.Refusal, *[NoQuorum] and *[Refused] with [CodeNoSpace] say that
+// nothing was changed, and never will be; *[Unknown] that nobody knows. Others (an encoding error, or a
 // ctx that was over) happen before anything is sent.
 func (n *Node) Propose(ctx context.Context, op fsm.Op, from string) (fsm.Result, error) {
 	ctx, cancel := withTimeout(ctx)
@@ -58,6 +58,7 @@ type proposal struct {
 	n       *Node
 	command fsm.Command
 	last    error
+	noRoom  time.Time // since when leaders say that there is no room
 }
 
 func (p *proposal) run(whole context.Context) (fsm.Result, error) {
@@ -89,6 +90,8 @@ func (p *proposal) run(whole context.Context) (fsm.Result, error) {
 func (p *proposal) again(err error) bool {
 	var encoding *encodingError
 	switch code := codeOf(err); {
+	case code == CodeNoSpace:
+		return p.waitsForRoom()
 	case code == codeNotLeader, code == CodeOtherCluster, notSent(err):
 		return true
 	case code == codeInvalid, code == CodeUnknownMethod, errors.As(err, &encoding):
@@ -98,10 +101,20 @@ func (p *proposal) again(err error) bool {
 	return true
 }
 
+// waitsForRoom tells whether the leader may yet hand over to a node with room.
+func (p *proposal) waitsForRoom() bool {
+	if p.noRoom.IsZero() {
+		p.noRoom = time.Now()
+	}
+	return len(p.n.voters()) > 1 && time.Since(p.noRoom) < p.n.cfg.Timing.noLeaderAfter()
+}
+
 // giveUp is the error of a proposal that found no leader, or ran out of time
 // (err nil).
 func (p *proposal) giveUp(ctx context.Context, err error) error {
 	switch {
+	case !p.command.Repeat && codeOf(p.last) == CodeNoSpace:
+		return p.last
 	case !p.command.Repeat && err == nil:
 		return p.n.outOfTime(ctx, p.last)
 	case !p.command.Repeat:
@@ -156,6 +169,12 @@ func (n *Node) applyHere(ctx context.Context, op fsm.Op, data []byte) (fsm.Resul
 	}
 	if _, first := op.(fsm.Init); !first && n.View().ClusterID == "" {
 		return fsm.Result{}, errNotLeader // not yet: the cluster is being founded
+	}
+	if halt := n.state.Halted(); halt != nil {
+		return fsm.Result{}, refused(codeNotLeader, "node %s leads, but %v", n.id, halt)
+	}
+	if err := h.checkRoom(len(data)); err != nil {
+		return fsm.Result{}, err
 	}
 	if _, err := n.View().Try(op); err != nil {
 		return fsm.Result{}, refused(codeInvalid, "refused: it would halt every node: %v", err)
@@ -245,7 +264,7 @@ func (n *Node) awaitLeader(ctx context.Context, asked time.Time) (string, error)
 func (n *Node) startsSoon() bool {
 	id := n.Identity()
 	founds := id.PromisedTo == founding || id.State == logstore.New && len(n.cfg.Join) == 0
-	return n.diskErr() == nil && (founds || id.State == logstore.Member)
+	return n.stopped() == nil && (founds || id.State == logstore.Member)
 }
 
 func later(a, b time.Time) time.Time {

@@ -16,6 +16,7 @@ import (
 // second time and are left out.
 type replica struct {
 	*fsm.State
+	marks    *marks
 	replayed uint64 // the state's index when Raft started
 	seen     uint64 // raft's goroutine only
 	latest   atomic.Pointer[appliedEntry]
@@ -28,8 +29,8 @@ type appliedEntry struct {
 	at          time.Time
 }
 
-func newReplica(state *fsm.State, snapshot uint64) *replica {
-	return &replica{State: state, replayed: state.View().Index, seen: snapshot, nudge: make(chan struct{}, 1)}
+func newReplica(state *fsm.State, marks *marks, snapshot uint64) *replica {
+	return &replica{State: state, marks: marks, replayed: state.View().Index, seen: snapshot, nudge: make(chan struct{}, 1)}
 }
 
 // Apply applies one entry.
@@ -42,9 +43,13 @@ func (r *replica) ApplyBatch(logs []*raft.Log) []any {
 		old++
 	}
 	answers := make([]any, old, len(logs))
-	if old < len(logs) {
-		answers = append(answers, r.State.ApplyBatch(logs[old:])...)
+	for rest := logs[old:]; len(rest) > 0; {
+		n := untilMark(rest)
+		r.marks.pass(r.View(), rest[0].Index)
+		answers = append(answers, r.State.ApplyBatch(rest[:n])...)
+		rest = rest[n:]
 	}
+	r.marks.stand(r.View())
 	last := logs[len(logs)-1]
 	r.note(last.Index, last.Term)
 	return answers

@@ -27,7 +27,7 @@ func (n *Node) checkStart(ctx context.Context) error {
 		}
 	}
 	if len(n.cfg.Join) == 0 {
-		return nil
+		return n.checkAge(ctx)
 	}
 	var other error
 	for _, g := range n.greet(ctx, n.cfg.Join) {
@@ -38,11 +38,27 @@ func (n *Node) checkStart(ctx context.Context) error {
 			if n.isDouble(g.info) {
 				return &DuplicateID{ID: n.id, Address: g.address, Dir: n.cfg.DataDir, Detail: " which is running"}
 			}
-			return nil
+			return n.checkAge(ctx)
 		}
 		other = &OtherCluster{Node: n.id, Dir: n.cfg.DataDir, Ours: id.ClusterID, Theirs: g.info.Cluster, Address: g.address}
 	}
-	return other
+	if other != nil {
+		return other
+	}
+	return n.checkAge(ctx)
+}
+
+// checkAge refuses to start on an older copy of the data, where others that
+// answer know better. See vouch.
+func (n *Node) checkAge(ctx context.Context) error {
+	ids, need := n.vouchers()
+	n.askVouchers(ctx, ids, need)
+	select {
+	case err := <-n.fatal:
+		return err
+	default:
+		return nil
+	}
 }
 
 // begin takes a fresh node to a cluster: one of its own, or that of the join list.

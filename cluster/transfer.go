@@ -113,8 +113,17 @@ func (h *half) transferTo(ctx context.Context, id string) error {
 }
 
 // transferAny gives leadership to the live voter that is furthest; nodes
-// that drain come last.
+// that drain, have no room or stopped applying come last.
 func (h *half) transferAny(ctx context.Context) error {
+	best, err := h.successor(ctx)
+	if err != nil {
+		return err
+	}
+	return h.transferTo(ctx, best.ID)
+}
+
+// successor returns the voter that is to lead next.
+func (h *half) successor(ctx context.Context) (nodeInfo, error) {
 	var voters []string
 	for _, s := range h.servers() {
 		if s.Suffrage == raft.Voter && string(s.ID) != h.n.id {
@@ -122,7 +131,7 @@ func (h *half) transferAny(ctx context.Context) error {
 		}
 	}
 	if len(voters) == 0 {
-		return refused(CodeUnchanged, "node %s is the only voter", h.n.id)
+		return nodeInfo{}, refused(CodeUnchanged, "node %s is the only voter", h.n.id)
 	}
 	var best *nodeInfo
 	for _, info := range h.n.askAround(ctx, voters) {
@@ -131,13 +140,19 @@ func (h *half) transferAny(ctx context.Context) error {
 		}
 	}
 	if best == nil {
-		return refused(CodeUnchanged, "no other voter answers")
+		return nodeInfo{}, refused(CodeUnchanged, "no other voter answers")
 	}
-	return h.transferTo(ctx, best.ID)
+	return *best, nil
 }
 
 func better(a, b nodeInfo) bool {
 	switch {
+	case a.Halted != b.Halted:
+		return b.Halted
+	case a.Unproven != b.Unproven:
+		return b.Unproven
+	case a.Full != b.Full:
+		return b.Full
 	case a.Draining != b.Draining:
 		return b.Draining
 	case a.Applied != b.Applied:

@@ -22,6 +22,8 @@ type sink struct {
 	buf    *bufio.Writer
 	hash   hash.Hash
 	closed bool
+	// unchecked counts bytes since the last look for room.
+	unchecked int
 }
 
 // Create starts a snapshot. Any error in writing it ends the storage's service; Cancel does not.
@@ -29,6 +31,9 @@ func (s *Snapshots) Create(version raft.SnapshotVersion, index, term uint64, con
 	confIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
 	if version != 1 {
 		return nil, fmt.Errorf("snapshot version %d is not supported", version)
+	}
+	if err := s.checkRoom(); err != nil {
+		return nil, err
 	}
 	k := &sink{store: s, hash: sha256.New()}
 	err := s.health.do("create snapshot", func() (err error) {
@@ -56,6 +61,12 @@ func (k *sink) ID() string { return k.meta.ID }
 
 // Write adds to the state.
 func (k *sink) Write(b []byte) (n int, err error) {
+	if k.unchecked += len(b); k.unchecked > 1<<20 {
+		k.unchecked = 0
+		if err := k.store.checkRoom(); err != nil {
+			return 0, err
+		}
+	}
 	err = k.store.health.do("write snapshot", func() error {
 		n, err = k.buf.Write(b)
 		k.hash.Write(b[:n])

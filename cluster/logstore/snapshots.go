@@ -59,6 +59,8 @@ type Snapshots struct {
 	log    hclog.Logger
 	health *Health
 
+	room func() error // why there is none; may be nil
+
 	mu      sync.Mutex
 	good    []*snapshotMeta // newest first
 	damaged []string        // directories that are removed once a new snapshot is there
@@ -120,6 +122,22 @@ func (s *Snapshots) scan() error {
 	if len(s.good) == 0 && len(bad) > 0 {
 		c := slices.MaxFunc(bad, func(a, b *CorruptError) int { return compareIDs(snapshotOf(a), snapshotOf(b)) })
 		return &SnapshotError{File: c.File, Err: c}
+	}
+	return nil
+}
+
+// CheckRoom has room say, before a snapshot begins and after each MiB of it,
+// why it can't be written: nil where it can. What it says is a *NoRoomError,
+// gives up that snapshot, and leaves the storage in service. Call it before
+// raft starts.
+func (s *Snapshots) CheckRoom(room func() error) { s.room = room }
+
+func (s *Snapshots) checkRoom() error {
+	if s.room == nil {
+		return nil
+	}
+	if err := s.room(); err != nil {
+		return &NoRoomError{Err: err}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"floe/cluster/logstore"
 	"floe/transport/http/api"
 )
 
@@ -39,11 +40,14 @@ func exitCode(err error) int {
 	var usage *usageError
 	var kind *api.Error
 	var ran failure
+	var storage *logstore.FailedError
 	switch {
 	case errors.As(err, &usage):
 		return api.ExitUsage
 	case errors.As(err, &kind):
 		return kind.Kind.Exit()
+	case errors.As(err, &storage):
+		return api.ExitStorage
 	case errors.As(err, &ran):
 		return api.ExitRefused
 	}

@@ -38,6 +38,13 @@ var (
 	storeFailed    = gauge("floe_store_failed", "1 once the disk failed, which ends this node's part in the cluster, else 0.")
 )
 
+var (
+	diskFree     = gauge("floe_disk_free_bytes", "Bytes that may still be written on the file system of the data directory.")
+	diskReserve  = gauge("floe_disk_reserve_bytes", "Bytes of it that are kept in reserve: below, changes are refused.")
+	diskFull     = gauge("floe_disk_full", "1 while changes are refused for want of space, else 0.")
+	stateDiffers = gauge("floe_state_differs", "1 once this node's state was found to differ from that of the others, else 0.")
+)
+
 // standing is how a node stands to its leader.
 type standing struct {
 	leads, ready bool
@@ -88,6 +95,10 @@ func (s samples) store(f cluster.Figures) {
 	s.put(storeFreeBytes, float64(f.FreeBytes))
 	s.put(storeStalled, f.Stalled.Seconds())
 	s.put(storeFailed, yesNo(f.Failed))
+	s.put(diskFree, float64(f.Free))
+	s.put(diskReserve, float64(f.Reserve))
+	s.put(diskFull, yesNo(f.Full))
+	s.put(stateDiffers, yesNo(f.Differs))
 }
 
 // countLeaders counts, until ctx ends, how often a leader comes.

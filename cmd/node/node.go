@@ -151,6 +151,7 @@ func (n *node) openCluster() error {
 		SnapshotThreshold: uint64(o.number("snapshot-threshold")),
 		SnapshotInterval:  o.duration("snapshot-interval"),
 		DiskStall:         o.duration("disk-stall"),
+		ExitOnDiskError:   o.text("on-storage-error") == "exit",
 		GossipKey:         key,
 		Program:           programVersion(),
 		Log:               n.log,

@@ -18,7 +18,8 @@ FLOE_QUEUE_BYTES) or as a key of the TOML file --config names. A flag counts
 more than the environment, and that more than the file.
 
 Exit codes: 0 done, 1 refused or failed, 2 usage, 3 outcome unknown,
-4 no quorum, node not ready, no node reachable, or no answer in time.`
+4 no quorum, node not ready, no node reachable, or no answer in time,
+5 no disk space, 6 the disk failed a node with --on-storage-error=exit.`
 
 // newRoot makes the command line of the whole program.
 func newRoot(std stdio) *cobra.Command {

@@ -57,6 +57,7 @@ var codes = map[string]api.Kind{
 	cluster.CodeUnchanged:     api.Membership,
 	cluster.CodeNotMember:     api.NotReady,
 	cluster.CodeUnknownMethod: api.Internal,
+	cluster.CodeNoSpace:       api.NoSpace,
 	// Those below have no name outside of package cluster.
 	"not_leader":      api.NoQuorum,
 	"no_quorum":       api.NoQuorum,

@@ -41,6 +41,7 @@ const (
 	UnknownOutcome Kind = "unknown_outcome"
 	NoQuorum       Kind = "no_quorum"
 	NotReady       Kind = "not_ready"
+	NoSpace        Kind = "no_space"
 	Timeout        Kind = "timeout"
 	Unreachable    Kind = "unreachable"
 )
@@ -52,6 +53,9 @@ const (
 	ExitUsage       = 2
 	ExitUnknown     = 3
 	ExitUnreachable = 4
+	ExitNoSpace     = 5
+	// ExitStorage is that of a node with --on-storage-error=exit.
+	ExitStorage = 6
 )
 
 // meaning is what a kind stands for on the wire and in a shell.
@@ -88,6 +92,7 @@ var meanings = map[Kind]meaning{
 	UnknownOutcome: {http.StatusGatewayTimeout, ExitUnknown},
 	NoQuorum:       {http.StatusServiceUnavailable, ExitUnreachable},
 	NotReady:       {http.StatusServiceUnavailable, ExitUnreachable},
+	NoSpace:        {http.StatusInsufficientStorage, ExitNoSpace},
 	Timeout:        {http.StatusServiceUnavailable, ExitUnreachable},
 	Unreachable:    {http.StatusBadGateway, ExitUnreachable},
 }

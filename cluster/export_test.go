@@ -1,0 +1,19 @@
+package cluster
+
+import (
+	"github.com/hashicorp/raft"
+
+	"floe/fsm"
+)
+
+// Corrupt has a node's state differ from now on: it applies what no other
+// applies, at an index that it has already. Nothing else may be under way.
+func (n *Node) Corrupt(op fsm.Op) error {
+	data, err := fsm.Command{Op: op}.Encode()
+	if err != nil {
+		return err
+	}
+	n.state.ApplyBatch([]*raft.Log{{Index: n.View().Index, Term: 1, Type: raft.LogCommand, Data: data}})
+	n.marks.stand(n.View())
+	return nil
+}
