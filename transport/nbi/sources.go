@@ -82,10 +82,7 @@ func (s *Sources) run(ctx context.Context, from source) {
 		if !s.config.Leads() {
 			from.forget()
 			failures = 0
-			select {
-			case <-changed:
-			case <-ctx.Done():
-			}
+			pause(ctx, changed, s.config.Retry) // the news may come before Leads knows of it
 			continue
 		}
 		again, err := s.once(ctx, from)

@@ -210,27 +210,25 @@ func TestOnlyTheLeaderAsks(t *testing.T) {
 	g := newGroup(t)
 	m, url := newManager(t, "["+hw+"]")
 	var leads atomic.Bool
+	var looked atomic.Int64
 	changed := make(chan struct{}, 1)
-	notice := make(chan chan struct{}, 10)
-	asking(t, g, nbi.SourcesConfig{URLs: nbi.URLs{XApps: url}, Every: time.Hour, Leads: func() bool { leading := leads.Load(); notice <- changed; return leading },
-		LeaderChanged: func() <-chan struct{} { return changed }})
-	<-notice // it looked and does not lead
+	asking(t, g, nbi.SourcesConfig{URLs: nbi.URLs{XApps: url}, Every: time.Hour, LeaderChanged: func() <-chan struct{} { return changed },
+		Leads: func() bool { looked.Add(1); return leads.Load() }})
+	eventually(t, "a look", func() bool { return looked.Load() > 3 })
 	if m.questions() != 0 {
 		t.Error("a follower asked")
 	}
 	leads.Store(true)
-	changed <- struct{}{}
-	eventually(t, "a question", func() bool { return m.questions() > 0 })
 	eventually(t, "the xApps", func() bool { return slices.Equal(names(g.View().Routes.Facts.XApps()), []string{"hw"}) })
 	// No longer the leader: it stops; leader again: it asks at once.
-	asked := m.questions()
+	asked, before := m.questions(), looked.Load()
 	leads.Store(false)
 	changed <- struct{}{}
-	for range 2 {
-		<-notice
+	eventually(t, "more looks", func() bool { return looked.Load() > before+3 })
+	if m.questions() != asked {
+		t.Error("it asked after it had lost the lead")
 	}
 	leads.Store(true)
-	changed <- struct{}{}
 	eventually(t, "another question", func() bool { return m.questions() == asked+1 })
 }
 
