@@ -38,7 +38,7 @@ type Stream struct {
 	writing  sync.Mutex
 	w        *frameWriter
 	writeErr error
-	wrote    atomic.Int64 // time of the last flush, unix nanoseconds
+	wrote    atomic.Int64 // when the last flush began, see moment
 }
 
 // Name is what the opening end called the stream.
@@ -90,7 +90,7 @@ func newStream(nc *conn, pc *paced, frames *frameReader, opts Options) *Stream {
 	s := &Stream{opts: opts, nc: nc, pc: pc, frames: frames, stop: make(chan struct{}),
 		bad: func(error) {}, gone: func() {}}
 	s.w = newFrameWriter(pc, nc.Conn, opts.SendTimeout)
-	s.wrote.Store(time.Now().UnixNano())
+	s.wrote.Store(moment(time.Now()))
 	return s
 }
 
@@ -200,7 +200,7 @@ func (s *Stream) Flush() error {
 }
 
 func (s *Stream) flush() error {
-	s.wrote.Store(time.Now().UnixNano())
+	s.wrote.Store(moment(time.Now()))
 	return s.written(s.w.flush())
 }
 
@@ -229,7 +229,7 @@ func (s *Stream) keepAlive() {
 		case <-s.stop:
 			return
 		case now := <-ticker.C:
-			if now.UnixNano()-s.wrote.Load() >= int64(s.opts.KeepAlive)/2 {
+			if moment(now)-s.wrote.Load() >= int64(s.opts.KeepAlive)/2 {
 				s.ping()
 			}
 		}

@@ -32,7 +32,7 @@ const (
 type windowed struct {
 	*net.TCPConn
 	on       atomic.Bool
-	deadline atomic.Int64 // of writes, unix nanoseconds; 0: none
+	deadline atomic.Int64 // of writes, see moment; 0: none
 
 	window window // used by the writing goroutine
 }
@@ -60,7 +60,7 @@ func (c *windowed) note(t time.Time) {
 		c.deadline.Store(0)
 		return
 	}
-	c.deadline.Store(t.UnixNano())
+	c.deadline.Store(max(1, moment(t))) // a deadline of old is over as well
 }
 
 // Write writes in pieces, each once there is room for it.
@@ -91,7 +91,7 @@ func (c *windowed) await() int {
 		if room > 0 {
 			return room
 		}
-		if d := c.deadline.Load(); d != 0 && time.Now().UnixNano() > d {
+		if d := c.deadline.Load(); d != 0 && moment(time.Now()) > d {
 			return windowMax
 		}
 		time.Sleep(pause)

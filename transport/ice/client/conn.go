@@ -43,8 +43,8 @@ type conn struct {
 	nextID  int32
 	due     time.Time // since when an answer is due
 
-	// When something was read, written, and sent or answered, in
-	// nanoseconds since 1970. Heartbeats are no use.
+	// When something was read, written, and sent or answered, see moment.
+	// Heartbeats are no use.
 	lastRead, lastWrite, lastUse atomic.Int64
 }
 
@@ -76,7 +76,7 @@ func newConn(c *Client, a address, raw, nc net.Conn) *conn {
 	if conn.direct = socket.Wrap(nc); conn.direct != nil {
 		conn.nc = conn.direct
 	}
-	now := time.Now().UnixNano()
+	now := moment(time.Now())
 	conn.lastRead.Store(now)
 	conn.lastWrite.Store(now)
 	conn.lastUse.Store(now)
@@ -242,7 +242,7 @@ func (c *conn) check(now time.Time) {
 	c.answers.Lock()
 	outstanding, due := len(c.pending) > 0, c.due
 	c.answers.Unlock()
-	since := func(at *atomic.Int64) time.Duration { return now.Sub(time.Unix(0, at.Load())) }
+	since := func(at *atomic.Int64) time.Duration { return time.Duration(moment(now) - at.Load()) }
 	if outstanding && since(&c.lastRead) > config.SendTimeout && now.Sub(due) > config.SendTimeout {
 		c.fail(errTimeout)
 		return

@@ -38,7 +38,7 @@ func (c *conn) readMessage(r *bufio.Reader, buf []byte, b *delivery.Burst) ([]by
 		return nil, err
 	}
 	r.Discard(proto.HeaderSize)
-	c.lastRead.Store(time.Now().UnixNano())
+	c.lastRead.Store(moment(time.Now()))
 	buf, err = readBody(r, buf, h.Size-proto.HeaderSize)
 	if err != nil {
 		return nil, err

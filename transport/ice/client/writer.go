@@ -135,7 +135,7 @@ func (c *conn) flush(b *batch, sent int) {
 
 // done tells the sources what became of a batch of which n bytes are sent.
 func (c *conn) done(b *batch, n int, err error) {
-	now := time.Now().UnixNano()
+	now := moment(time.Now())
 	c.lastWrite.Store(now)
 	c.lastUse.Store(now)
 	b.settle(n)
@@ -176,7 +176,7 @@ func (c *conn) writeBeat() {
 	if _, err := c.writeAll(net.Buffers{proto.AppendValidate(nil)}, 0); err != nil {
 		c.fail(err)
 	}
-	c.lastWrite.Store(time.Now().UnixNano())
+	c.lastWrite.Store(moment(time.Now()))
 }
 
 // FarewellTime is how long a connection that we close waits for the peer to close it.

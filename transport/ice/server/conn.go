@@ -39,7 +39,7 @@ type conn struct {
 	tasks sync.WaitGroup
 
 	mu    sync.Mutex   // held while writing
-	wrote atomic.Int64 // when the last write ended, nanoseconds since 1970
+	wrote atomic.Int64 // when the last write ended, see moment
 	ready atomic.Bool  // the stream carries Ice, heartbeats may be sent
 }
 

@@ -36,7 +36,7 @@ func (c *conn) write(b []byte) error {
 func (c *conn) writeLocked(b []byte) error {
 	c.stream.SetWriteDeadline(time.Now().Add(c.config.WriteTimeout))
 	_, err := c.stream.Write(b)
-	c.wrote.Store(time.Now().UnixNano())
+	c.wrote.Store(moment(time.Now()))
 	if err != nil {
 		c.socket.Close()
 	}
@@ -45,7 +45,7 @@ func (c *conn) writeLocked(b []byte) error {
 
 // silent tells whether a heartbeat is due.
 func (c *conn) silent(now time.Time) bool {
-	return c.ready.Load() && !c.closing.Load() && now.UnixNano()-c.wrote.Load() >= int64(c.config.Heartbeat)
+	return c.ready.Load() && !c.closing.Load() && moment(now)-c.wrote.Load() >= int64(c.config.Heartbeat)
 }
 
 // heartbeat sends ValidateConnection, unless a write is under way: that is
