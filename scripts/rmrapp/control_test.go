@@ -124,7 +124,7 @@ func TestAcknowledges(t *testing.T) {
 		m.push(nc, "", table("base", "mse|1|-1|127.0.0.1:7001"))
 		next(t, m.acks)
 		in, out := frames(t, name, "B")[0], frames(t, name, "A")[0]
-		in.Src, in.SrcIP = nil, nil
+		in.Src, in.SrcIP, in.SubID = nil, nil, 3
 		write(t, nc, in)
 		got := next(t, m.acks)
 		// A refused map's count is that of the routes of the table before the last.

@@ -42,7 +42,7 @@ func (r *incarnation) groups(mtype, subID int32, meid string) (*routing.Entry, [
 	case !e.ByMEID:
 		return e, e.Groups
 	}
-	if owner, ok := r.reader.MEIDs()[meid]; ok && meid != "" {
+	if owner, ok := r.reader.MEIDs()[meid]; ok {
 		return e, [][]string{{owner}}
 	}
 	return e, nil
