@@ -17,3 +17,10 @@ func (n *Node) Corrupt(op fsm.Op) error {
 	n.marks.stand(n.View())
 	return nil
 }
+
+// ApplyRaw has this leader log bytes that it would refuse to log.
+func (n *Node) ApplyRaw(data []byte) uint64 {
+	f := n.half.Load().raft.Apply(data, 0)
+	_ = f.Error()
+	return f.Index()
+}

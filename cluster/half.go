@@ -83,9 +83,10 @@ func (n *Node) startHalf() (h *half, err error) {
 		MaxRPCsInFlight:       1, // a pipeline may wedge, and gains nothing
 		Timeout:               max(5*n.cfg.Timing.Election, time.Second),
 	}), n.mayVote, n.space.admit, n.witness.acked)
+	trans := h.trans
 	defer func() {
 		if err != nil {
-			h.trans.Close()
+			trans.Close()
 		}
 	}()
 	if err := n.prepareLog(h); err != nil {

@@ -80,26 +80,29 @@ func (s *space) room() error {
 	return fmt.Errorf("no space: the file system of data directory %s has no more left than the reserve of %.1f MiB; free some, and changes are taken again", s.dir, float64(reserve)/(1<<20))
 }
 
-// watchSpace looks, until ctx ends, how much space is left. A leader without
-// room hands over to a node that has some, as long as there is one.
+// watchSpace looks, until ctx ends, how much space is left. A leader that has
+// no room, or stopped applying, hands over to a node that is better off, as
+// long as there is one.
 func (n *Node) watchSpace(ctx context.Context) {
 	var tried time.Time
 	for pause(ctx, spacePoll) {
 		n.space.measure()
-		if !n.space.full.Load() {
+		full := n.space.full.Load()
+		if full {
+			n.setProblem("space", "node "+n.id+": "+n.space.room().Error())
+		} else {
 			n.setProblem("space", "")
-			continue
 		}
-		n.setProblem("space", "node "+n.id+": "+n.space.room().Error())
-		if h := n.half.Load(); h != nil && h.leads() && time.Since(tried) > time.Second {
+		unfit := full || n.state.Halted() != nil
+		if h := n.half.Load(); unfit && h != nil && h.leads() && time.Since(tried) > time.Second {
 			tried = time.Now()
-			h.makeRoomForOther(ctx)
+			h.yieldLead(ctx)
 		}
 	}
 }
 
-// makeRoomForOther gives leadership to a node with room.
-func (h *half) makeRoomForOther(ctx context.Context) {
+// yieldLead gives leadership to a node with room that applies.
+func (h *half) yieldLead(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, h.n.cfg.Timing.askTime()+2*h.n.cfg.Timing.Election)
 	defer cancel()
 	best, err := h.successor(ctx)

@@ -155,6 +155,18 @@ func (s *Store) StoreLogs(logs []*raft.Log) error {
 	})
 }
 
+// Replace puts other data into the entry at index; all else in it stays. It
+// is for recovery by hand: no raft may be running.
+func (s *Store) Replace(index uint64, data []byte) error {
+	var l raft.Log
+	commit, err := s.read(index, &l)
+	if err != nil {
+		return err
+	}
+	l.Data = data
+	return s.do("replace", func() error { return s.wrap(s.db.StoreLogs(sealLogs([]*raft.Log{&l}, commit))) })
+}
+
 // DeleteRange deletes the entries from lo to hi, both included.
 func (s *Store) DeleteRange(lo, hi uint64) error {
 	return s.do("delete log entries", func() error { return s.wrap(s.db.DeleteRange(lo, hi)) })
