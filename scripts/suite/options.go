@@ -112,9 +112,9 @@ func (o options) schedule() []schedule.Step {
 }
 
 // least is how long a run has to be for a fault that stays.
-const least = 40 * time.Second
+const least = 60 * time.Second
 
-// lasting is the fault that stays for the first half of the liveness phase.
+// lasting is the fault that stays for the first third of the liveness phase.
 func (o options) lasting() (schedule.Step, bool) {
 	if o.Time < least {
 		return schedule.Step{}, false
@@ -125,7 +125,7 @@ func (o options) lasting() (schedule.Step, bool) {
 }
 
 // calmTime is how long everything is whole at the end.
-func (o options) calmTime() time.Duration { return o.Time * 15 / 100 }
+func (o options) calmTime() time.Duration { return o.Time / 5 }
 
 // deadline is when the clients stop.
 func (o options) deadline() time.Time { return time.Unix(0, o.Started).Add(o.Time) }

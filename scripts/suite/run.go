@@ -154,10 +154,16 @@ func (r *run) nemesis() *nemesis.Nemesis {
 	return &nemesis.Nemesis{Lab: nemesis.Of(r.lab), Log: r.log, Leader: r.watch.leader}
 }
 
-// steadyLeast is how long a majority has to be at work to be judged.
-const steadyLeast = 3 * time.Second
+// steadyLeast is how long a majority has to be at work to be judged. A disk that
+// hangs may stall its node for a while before floe gives up on it.
+func steadyLeast(k schedule.Kind) time.Duration {
+	if k == schedule.DiskHang {
+		return 15 * time.Second
+	}
+	return 4 * time.Second
+}
 
-// steady is the first half of the liveness phase: a minority is broken and stays
+// steady is the first third of the liveness phase: a minority is broken and stays
 // so, the others have to serve.
 func (r *run) steady(ctx context.Context) error {
 	s, ok := r.lasting()
@@ -170,7 +176,7 @@ func (r *run) steady(ctx context.Context) error {
 	defer cancel()
 	faults, err := r.nemesis().Hold(limit, s, func(victims []string) {
 		r.say("a fault that stays: %s", s.What())
-		if left := time.Until(end); left > steadyLeast { // else it came too late to judge
+		if left := time.Until(end); left > steadyLeast(s.Kind) { // else it came too late to judge
 			r.facts.Steady = check.Span{Start: r.log.Now(), End: r.log.Now() + int64(left)}
 			r.facts.Majority = r.lab.Others(victims)
 		}
@@ -200,15 +206,24 @@ func (r *run) finish(ctx context.Context) error {
 	r.phase("final reads")
 	r.facts.Calm.End = r.log.Now()
 	r.facts.LeaderChanges = r.watch.changes()
-	ctx, cancel := context.WithTimeout(ctx, 12*time.Second)
-	defer cancel()
 	if r.events != nil {
-		r.events.Settle(ctx, r.complete)
+		settling, cancel := context.WithTimeout(ctx, settleTime)
+		defer cancel()
+		r.events.Settle(settling, r.complete)
 	}
+	ctx, cancel := context.WithTimeout(ctx, finalTime)
+	defer cancel()
 	workload.Final(ctx, r.log, r.nodes)
 	r.watch.digests(ctx)
 	return nil
 }
+
+const (
+	// settleTime is how long late events are waited for, finalTime how long the
+	// last reads may take.
+	settleTime = 5 * time.Second
+	finalTime  = 8 * time.Second
+)
 
 // complete says whether every delivery due without a fault has come.
 func (r *run) complete() bool {

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -195,12 +196,15 @@ func (c *eventChecker) same(g Got, id eventID) {
 }
 
 // order checks that ordered subscribers see rising numbers from each publisher
-// on each topic; gaps are allowed.
+// on each topic; gaps are allowed. What counts is when a delivery came, not when
+// it was written down: after a cut two connections may deliver at once.
 func (c *eventChecker) order() {
 	type stream struct{ subscriber, publisher, origin string }
 	last := map[stream]uint64{}
 	looked := 0
-	for _, g := range c.run.Got {
+	came := slices.Clone(c.run.Got)
+	slices.SortStableFunc(came, func(a, b Got) int { return cmp.Compare(a.Time, b.Time) })
+	for _, g := range came {
 		if !c.subscribers[g.Subscriber].Ordered {
 			continue
 		}

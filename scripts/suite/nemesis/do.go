@@ -170,17 +170,18 @@ func (n *Nemesis) goAway(name string, exit schedule.Exit) {
 		n.tell(name, string(exit), errBusy)
 		return
 	}
-	n.away[name] = true
 	ctx, cancel := context.WithTimeout(context.Background(), leaving)
 	defer cancel()
-	n.tell(name, string(exit), n.Lab.Go(ctx, name, exit))
+	err := n.Lab.Go(ctx, name, exit)
+	n.away[name], n.unsure[name] = true, n.unsure[name] || err != nil
+	n.tell(name, string(exit), err)
 }
 
 // errBusy says that another fault keeps a node from going or coming.
 var errBusy = errors.New("another fault has it")
 
-// back has a node that went come back. It is asked again at the end, since a
-// removal whose outcome was unknown may have taken effect late.
+// back has a node that went come back. Where nobody can say whether it went it
+// is asked again at the end, since a removal may take effect late.
 func (n *Nemesis) back(name string, patience time.Duration) {
 	if !n.away[name] {
 		return
@@ -191,7 +192,9 @@ func (n *Nemesis) back(name string, patience time.Duration) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	n.tell(name, "come back", n.Lab.Return(ctx, name))
+	err := n.Lab.Return(ctx, name)
+	n.away[name] = err != nil || n.unsure[name]
+	n.tell(name, "come back", err)
 }
 
 // tell notes how a change of members ended.

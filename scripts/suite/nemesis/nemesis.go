@@ -26,6 +26,7 @@ type Nemesis struct {
 	frozen  map[string]int
 	full    map[string]bool // nodes that may have met a full disk
 	away    map[string]bool // nodes that may be no members
+	unsure  map[string]bool // nodes of which it is not known whether they went
 	faults  map[int]check.Fault
 }
 
@@ -74,7 +75,7 @@ func (n *Nemesis) Hold(ctx context.Context, s schedule.Step, during func(victims
 
 func (n *Nemesis) reset() {
 	n.victims, n.faults = map[int][]string{}, map[int]check.Fault{}
-	n.full, n.away = map[string]bool{}, map[string]bool{}
+	n.full, n.away, n.unsure = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	n.down, n.paused, n.frozen = map[string]int{}, map[string]int{}, map[string]int{}
 }
 

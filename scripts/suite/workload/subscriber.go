@@ -86,12 +86,13 @@ func (e *Events) arrived(s *subscriber, r *proto.Request) {
 	if string(r.Operation) != "event" {
 		return // the service asks whether we are there
 	}
+	now := e.Got.Now() // first: what follows may wait for the processor
 	text, err := ice.ReadText(r.Encaps)
 	if err != nil {
 		text = "unreadable" // an event that nobody sent: the checker says so
 	}
 	context, _ := r.Context.Lookup("cost")
-	g := check.Got{Time: e.Got.Now(), Subscriber: s.Name, Topic: s.Topic, Context: string(context)}
+	g := check.Got{Time: now, Subscriber: s.Name, Topic: s.Topic, Context: string(context)}
 	g.Origin, g.Publisher, g.Seq, g.Cost = parsePayload(text)
 	s.last.Store(g.Time)
 	e.Got.Write(g)
