@@ -183,7 +183,7 @@ func TestNegativeNumbersAreArguments(t *testing.T) {
 // All flags of the design are there, and those not built yet say so.
 func TestFlagsOfTheDesign(t *testing.T) {
 	const all = `data id bind advertise peer ice ice-ssl ice-ws ice-wss rmr rmr-topics rtg nbi http ice-published rmr-published
-		rtg-published allow-from insecure non-voter join bootstrap-expect flush-interval discard-interval send-timeout queue-events
+		rtg-published nbi-config allow-from insecure non-voter join bootstrap-expect flush-interval discard-interval send-timeout queue-events
 		queue-bytes queue-policy message-size-max timing disk-stall snapshot-threshold snapshot-interval auto-remove auto-remove-min
 		ice-instance ice-locator ice-adapter-id ice-config seed-routes probe refuse-reserved rtg-chunk app-expire log-level
 		log-format tls-cert tls-key tls-ca gossip-key-file`
@@ -199,12 +199,12 @@ func TestFlagsOfTheDesign(t *testing.T) {
 			t.Errorf("--%s: the help says %q", s.name, flags.Lookup(s.name).Usage)
 		}
 	}
-	for _, later := range []string{"--rtg=:4561", "--nbi=:3800", "--rmr-topics=:4563", "--probe", "--auto-remove=1h"} {
+	for _, later := range []string{"--auto-remove=1h", "--ice-config=x"} {
 		if code, _, errs := runFloe(t, nil, "start", later); code != 2 || !strings.Contains(errs, "comes with a later version") {
 			t.Errorf("%s: code %d, %s", later, code, errs)
 		}
 	}
-	if err := flags.Parse([]string{"--rmr=off", "--auto-remove=off"}); err != nil || refuseLater(flags) != nil {
+	if err := flags.Parse([]string{"--auto-remove=off"}); err != nil || refuseLater(flags) != nil {
 		t.Errorf("the defaults are refused: %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"floe/topics"
 	"floe/transport/delivery"
 	"floe/transport/native"
+	"floe/transport/rmr/relay"
 )
 
 // family is one metric: its name, help and labels, and whether it counts.
@@ -42,6 +43,7 @@ func newFamily(kind prometheus.ValueType, name, help string, labels []string) fa
 type figures struct {
 	events    delivery.Stats
 	native    native.Stats
+	messages  relay.Stats
 	view      *fsm.View
 	cluster   cluster.Figures
 	standing  standing
@@ -51,7 +53,7 @@ type figures struct {
 // figures takes them from a running node.
 func (n *node) figures() figures {
 	return figures{
-		events: n.hub.Stats(), native: n.native.Stats(), view: n.cluster.View(), cluster: n.cluster.Figures(),
+		events: n.hub.Stats(), native: n.native.Stats(), messages: n.relay.Stats(), view: n.cluster.View(), cluster: n.cluster.Figures(),
 		standing: n.standing(), listeners: n.listenerFigures(),
 	}
 }
@@ -79,6 +81,8 @@ func (g *gatherer) Collect(out chan<- prometheus.Metric) {
 	s.receivers(now.events, now.view)
 	s.links(now.events, now.view)
 	s.native(now.native)
+	s.messages(now.messages)
+	s.apps(now.view)
 	s.graph(now.view, g.measure(now.view.Graph))
 	s.raft(now.cluster, now.standing)
 	s.store(now.cluster)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"floe/transport/ice/server"
+	"floe/transport/rmr/relay"
 )
 
 var (
@@ -30,12 +31,29 @@ type peerStats struct{ droppedPackets, acceptErrors uint64 }
 
 // listenerFigures returns them for every listener, by name.
 func (n *node) listenerFigures() []listenerStats {
-	peer, api := n.port.Stats(), n.http.Stats()
+	peer, api, rtg, nbi := n.port.Stats(), n.http.Stats(), n.manager.Stats(), n.nbi.Stats()
 	all := []listenerStats{
 		{name: "peer", badInput: peer.BadInput, refused: peer.RefusedConns, connections: peer.Conns, peer: &peerStats{peer.DroppedPackets, peer.AcceptErrors}},
 		{name: "http", badInput: api.BadInput, refused: api.Refused, connections: api.Connections},
+		{name: "rtg", badInput: rtg.BadInput, refused: rtg.RefusedConns, connections: rtg.Connections},
+		{name: "nbi", badInput: nbi.BadInput, refused: nbi.Refused},
 	}
-	return append(all, sumByName(n.face.Stats())...)
+	return append(append(all, sumByName(n.face.Stats())...), messageListeners(n.relay.Stats().Listeners)...)
+}
+
+// messageListeners sums up those of the relay by name.
+func messageListeners(stats []relay.ListenerStats) []listenerStats {
+	sums := []listenerStats{{name: "rmr"}, {name: "rmr-topics"}}
+	for _, l := range stats {
+		sum := &sums[0]
+		if l.Topics {
+			sum = &sums[1]
+		}
+		sum.badInput += l.BadInput
+		sum.refused += l.Refused
+		sum.connections += l.Connections
+	}
+	return sums
 }
 
 // sumByName sums up listeners of one name.

@@ -96,7 +96,7 @@ func (o *options) checkReach() error {
 			return usagef("--%s %s can be reached from other machines, and certificates for it come with a later version: say --insecure=%s to run it in the clear", name, at, name)
 		}
 	}
-	for _, name := range []string{"ice", "ice-ws"} {
+	for _, name := range []string{"ice", "ice-ws", "rmr", "rmr-topics", "rtg", "nbi"} {
 		if at := beyond(o.at[name]); at != "" && len(o.allow) == 0 {
 			return usagef("--%s %s can be reached from other machines: say with --allow-from CIDR[,...] who may use it", name, at)
 		}
@@ -225,8 +225,9 @@ func endpoint(kind proto.EndpointType, host string, port int) string {
 	return e.String()
 }
 
-// published returns host and port others are told for a bound address.
-func published(bound net.Addr, advertised, override string) (host string, port int, err error) {
+// published returns host and port others are told for a bound address; flag
+// names where the override comes from.
+func published(bound net.Addr, advertised, flag, override string) (host string, port int, err error) {
 	ap, err := netip.ParseAddrPort(bound.String())
 	if err != nil {
 		return "", 0, err
@@ -244,7 +245,7 @@ func published(bound net.Addr, advertised, override string) (host string, port i
 	}
 	n, err := strconv.ParseUint(p, 10, 16)
 	if err != nil || n == 0 {
-		return "", 0, usagef("--ice-published %q: the port is no number from 1 to 65535", override)
+		return "", 0, usagef("--%s %q: the port is no number from 1 to 65535", flag, override)
 	}
 	return h, int(n), nil
 }

@@ -65,7 +65,10 @@ func TestSafeByDefault(t *testing.T) {
 		{"--bind 0.0.0.0 --insecure=http", "--insecure=peer"},
 		{"--bind 0.0.0.0 --insecure=peer", "--insecure=http"},
 		{"--bind 10.0.0.1 --insecure", "--allow-from"},
-		{"--bind 10.0.0.1 --insecure --ice off", ""},
+		{"--bind 10.0.0.1 --insecure --ice off", "--rmr 10.0.0.1:4560"},
+		{"--bind 10.0.0.1 --insecure --ice off --rmr off --rmr-topics off", "--rtg 10.0.0.1:4561"},
+		{"--bind 10.0.0.1 --insecure --ice off --rmr off --rmr-topics off --rtg off", ""},
+		{"--nbi 10.0.0.1:3800", "--allow-from"},
 		{"--bind 10.0.0.1 --insecure --allow-from 10.0.0.0/8", ""},
 		{"--bind 10.0.0.1 --allow-from 10.0.0.0/8", "--insecure=peer"},
 		{"--ice [::]:10000", "--allow-from"},
@@ -114,7 +117,7 @@ func TestPublished(t *testing.T) {
 		{"[::]:10000", "::2", "[::3]:7", `tcp -h "::3" -p 7 -t 60000`},
 	}
 	for _, tt := range tests {
-		host, port, err := published(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(tt.bound)), tt.advertised, tt.override)
+		host, port, err := published(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(tt.bound)), tt.advertised, "ice-published", tt.override)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,12 +13,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"floe/cluster"
+	"floe/routing/derive"
 	"floe/transport/delivery"
 	"floe/transport/federation"
 	"floe/transport/http"
 	"floe/transport/ice"
 	"floe/transport/ice/client"
 	"floe/transport/native"
+	"floe/transport/nbi"
+	"floe/transport/rmr/manager"
+	"floe/transport/rmr/probe"
+	"floe/transport/rmr/relay"
 	"floe/transport/wire"
 )
 
@@ -37,6 +42,13 @@ type node struct {
 	hub        *delivery.Hub
 	face       *ice.Face
 	native     *native.Native
+	bridge     bridge
+	relay      *relay.Relay
+	manager    *manager.Manager
+	prober     *probe.Prober
+	nbi        *nbi.Server
+	sources    *nbi.Sources
+	oldManager derive.Config // of --nbi-config
 	http       *http.Server
 
 	// listening is where each listener is, for people.
@@ -44,6 +56,7 @@ type node struct {
 	// leave is closed when the node left its cluster and has to end.
 	leave     chan struct{}
 	leaveOnce sync.Once
+	stopping  atomic.Bool   // the faces are being stopped
 	leaders   atomic.Uint64 // how many this node saw come
 	// seedProblem says why the seed of routes can't be loaded; nil: it can.
 	seedProblem atomic.Pointer[string]
@@ -55,7 +68,7 @@ type node struct {
 func build(o *options) (*node, error) {
 	n := &node{options: o, started: time.Now(), leave: make(chan struct{}), listening: map[string]string{}}
 	n.log = newLogger(o)
-	for _, step := range []func() error{n.openPort, n.openSockets, n.openCluster, n.makeFederation, n.makeDelivery, n.makeIce, n.makeNative, n.makeHTTP} {
+	for _, step := range []func() error{n.openPort, n.openSockets, n.openCluster, n.makeFederation, n.makeDelivery, n.makeIce, n.makeNative, n.makeRMR, n.makeNBI, n.makeHTTP} {
 		if err := step(); err != nil {
 			n.abandon()
 			return nil, err
@@ -80,6 +93,12 @@ func (n *node) abandon() {
 	defer cancel()
 	if n.face != nil {
 		_ = n.face.Shutdown(ctx) // the build's error is the one to tell
+	}
+	if n.manager != nil {
+		n.manager.Shutdown(ctx)
+	}
+	if n.relay != nil {
+		_ = n.relay.Shutdown(ctx)
 	}
 	if n.sender != nil {
 		n.sender.Close(ctx)
@@ -173,6 +192,7 @@ func (n *node) makeHTTP() error {
 		Clusters: n.federation,
 		Settings: settingsFace{n},
 		Figures:  n.hub,
+		Apps:     appsFace{n.manager},
 		Log:      n.log.Named("http"),
 
 		RefuseReserved: n.options.text("refuse-reserved") == "true",
@@ -225,6 +245,9 @@ func (n *node) run(ctx context.Context) (left int, err error) {
 	exchange := n.startPart(failed, "native", n.native.Run)
 	leaders := n.startPart(failed, "leaders", n.countLeaders)
 	seed := n.startPart(failed, "seed", n.seedRoutes)
+	manager := n.startPart(failed, "rtg", n.runManager)
+	prober := n.startPart(failed, "probe", n.prober.Run)
+	sources := n.startPart(failed, "nbi", n.runSources)
 	var faces sync.WaitGroup
 	n.serveFaces(&faces, failed)
 
@@ -248,6 +271,9 @@ func (n *node) run(ctx context.Context) (left int, err error) {
 	n.stopFaces(limit)
 	faces.Wait()
 	left = n.hub.Drain(owed) + int(n.native.Stats().Dropped-dropped)
+	sources.end()
+	prober.end()
+	manager.end()
 	exchange.end()
 	hub.end()
 	n.sender.Close(owed)
@@ -294,7 +320,7 @@ func (p *part) end() {
 func (n *node) serveFaces(wg *sync.WaitGroup, failed chan<- error) {
 	serve := func(f func() error) {
 		wg.Go(func() {
-			if err := f(); err != nil {
+			if err := f(); err != nil && !n.stopping.Load() {
 				failed <- err
 			}
 		})
@@ -305,29 +331,32 @@ func (n *node) serveFaces(wg *sync.WaitGroup, failed chan<- error) {
 	for _, p := range n.sockets.packets {
 		serve(func() error { return n.face.ServePacket(p) })
 	}
-	for _, l := range n.sockets.http {
+	for _, l := range n.sockets.plain["http"] {
 		serve(func() error { return n.http.Serve(l) })
 	}
+	n.serveRMR(serve)
 }
 
 // stopFaces ends all listeners, within half of the time there is: a client
 // that stands still must not take it from those that are owed events.
 func (n *node) stopFaces(ctx context.Context) {
+	n.stopping.Store(true) // a face that is asked to serve only now refuses, which is no failure
 	deadline, _ := ctx.Deadline()
 	ctx, cancel := context.WithTimeout(ctx, time.Until(deadline)/2)
 	defer cancel()
-	var both sync.WaitGroup
-	both.Go(func() {
+	var all sync.WaitGroup
+	all.Go(func() { n.stopRMR(ctx) })
+	all.Go(func() {
 		if err := n.http.Shutdown(ctx); err != nil {
 			n.log.Warn("http did not end in time", "error", err)
 		}
 	})
-	both.Go(func() {
+	all.Go(func() {
 		if err := n.face.Shutdown(ctx); err != nil {
 			n.log.Warn("ice did not end in time", "error", err)
 		}
 	})
-	both.Wait()
+	all.Wait()
 }
 
 // left has the node end after it left its cluster.

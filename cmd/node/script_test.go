@@ -169,7 +169,7 @@ func cmdCode(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // freePorts are listeners on ports that the system chooses.
-var freePorts = []string{"--peer", "127.0.0.1:0", "--ice", "127.0.0.1:0", "--http", "127.0.0.1:0"}
+var freePorts = []string{"--peer", "127.0.0.1:0", "--ice", "127.0.0.1:0", "--http", "127.0.0.1:0", "--rmr", "127.0.0.1:0", "--rmr-topics", "127.0.0.1:0", "--rtg", "127.0.0.1:0"}
 
 // cmdNode: node NAME [FLAGS...] starts a node with its data in $WORK/NAME and
 // sets FLOE_ADDR, and addresses as $NAME_HTTP and $NAME_PEER.

@@ -132,8 +132,12 @@ func (n *node) seedRoutes(ctx context.Context) error {
 // problems are those of a node that its parts don't tell of. A seed that
 // can't be loaded is none any more once there are routes.
 func (n *node) problems() []string {
+	var all []string
 	if text := n.seedProblem.Load(); text != nil && n.cluster.View().Routes.LoadedAt == 0 {
-		return []string{*text}
+		all = append(all, *text)
 	}
-	return nil
+	if text := n.prober.Problem(); text != "" {
+		all = append(all, text)
+	}
+	return all
 }

@@ -17,7 +17,8 @@ import (
 type sockets struct {
 	ice     []iceSocket
 	packets []net.PacketConn
-	http    []net.Listener
+	// plain maps the name of a listener that carries no Ice to its sockets.
+	plain map[string][]net.Listener
 	// listening maps a listener's name to where it is, for people, and
 	// published to what others are told.
 	listening map[string]string
@@ -45,7 +46,7 @@ var iceKinds = []struct {
 // openSockets opens all listeners. host is what others are told of those
 // that listen everywhere.
 func openSockets(o *options, host string) (*sockets, error) {
-	s := &sockets{listening: map[string]string{}, published: map[string][]string{}}
+	s := &sockets{plain: map[string][]net.Listener{}, listening: map[string]string{}, published: map[string][]string{}}
 	if err := s.openAll(o, host); err != nil {
 		s.close()
 		return nil, err
@@ -68,20 +69,55 @@ func (s *sockets) openAll(o *options, host string) error {
 			}
 		}
 	}
-	for _, at := range o.at["http"] {
-		l, err := listen("http", at)
-		if err != nil {
-			return err
+	for _, name := range plainKinds {
+		for _, at := range o.at[name] {
+			if err := s.openPlain(o, name, at, host); err != nil {
+				return err
+			}
 		}
-		s.http = append(s.http, l)
-		s.note("http", l.Addr().String())
-		told, port, err := published(l.Addr(), advertisedFor(l.Addr(), host, o), "")
-		if err != nil {
-			return err
-		}
-		s.published["http"] = append(s.published["http"], net.JoinHostPort(told, strconv.Itoa(port)))
 	}
 	return s.override(o)
+}
+
+// plainKinds are the listeners that carry no Ice.
+var plainKinds = []string{"http", "rmr", "rmr-topics", "rtg", "nbi"}
+
+// openPlain opens one of them.
+func (s *sockets) openPlain(o *options, name, at, host string) error {
+	l, err := listen(name, at)
+	if err != nil {
+		return err
+	}
+	s.note(name, l.Addr().String())
+	flag, override := publishedAs(o, name)
+	told, port, err := published(l.Addr(), advertisedFor(l.Addr(), host, o), flag, override)
+	if err != nil {
+		return err
+	}
+	s.published[name] = append(s.published[name], net.JoinHostPort(told, strconv.Itoa(port)))
+	if name != "http" && len(o.allow) > 0 {
+		l = &allowed{Listener: l, ranges: o.allow}
+	}
+	s.plain[name] = append(s.plain[name], l)
+	return nil
+}
+
+// publishedAs returns what a person wants others to be told of a listener,
+// and the flag that says so.
+func publishedAs(o *options, name string) (flag, text string) {
+	switch name {
+	case "rmr":
+		return "rmr-published", o.text("rmr-published")
+	case "rmr-topics": // the same host, but the port is that of --rmr
+		text = o.text("rmr-published")
+		if host, _, err := net.SplitHostPort(text); err == nil {
+			text = host
+		}
+		return "rmr-published", text
+	case "rtg":
+		return "rtg-published", o.text("rtg-published")
+	}
+	return "", ""
 }
 
 func (s *sockets) openIce(o *options, name, at, host string, kind proto.EndpointType, t server.Transport) error {
@@ -96,7 +132,7 @@ func (s *sockets) openIce(o *options, name, at, host string, kind proto.Endpoint
 		return err
 	}
 	s.note(name, l.Addr().String())
-	told, port, err := published(l.Addr(), advertisedFor(l.Addr(), host, o), plainHost(o.text("ice-published")))
+	told, port, err := published(l.Addr(), advertisedFor(l.Addr(), host, o), "ice-published", plainHost(o.text("ice-published")))
 	if err != nil {
 		return err
 	}
@@ -171,8 +207,10 @@ func (s *sockets) close() {
 	for _, p := range s.packets {
 		_ = p.Close()
 	}
-	for _, l := range s.http {
-		_ = l.Close()
+	for _, list := range s.plain {
+		for _, l := range list {
+			_ = l.Close()
+		}
 	}
 }
 

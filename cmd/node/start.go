@@ -17,7 +17,7 @@ directory says.
 
 A listener is HOST:PORT, :PORT (the host is that of --bind) or off. Listeners
 beyond this machine are refused unless you say who may use them: --allow-from
-for plain Ice, --insecure for the peer and HTTP ports.
+for plain Ice and RMR, --insecure for the peer and HTTP ports.
 
 SIGTERM or Ctrl-C stops the node: it delivers what is queued, within
 --stop-timeout, and says how much was left.`
@@ -57,7 +57,7 @@ func startSettings() []setting {
 		{name: "ice-wss", value: newListener("off"), help: "listener for Ice over WebSocket and ssl"},
 		{name: "http", value: newListener("7480"), help: "listener for the API, /metrics, /healthz and /readyz"},
 		{name: "ice-published", value: newText(""), help: "`HOST[:PORT]` or Ice endpoints that Ice clients are told"},
-		{name: "allow-from", value: newPrefixes(""), help: "`CIDR[,...]` that may use plain Ice beyond this machine"},
+		{name: "allow-from", value: newPrefixes(""), help: "`CIDR[,...]` that may use plain Ice and RMR beyond this machine"},
 		{name: "insecure", value: newNames("", "peer", "http"), bare: "peer,http", help: "peer, http or peer,http: which may listen beyond this machine without certificates; bare: both"},
 		{name: "non-voter", value: newBool(), bare: "true", help: "follow and forward, without a vote (first start)"},
 		{name: "join", value: newAddresses(""), help: "`HOST:PORT[,...]` peer addresses of nodes of the cluster"},
@@ -80,17 +80,18 @@ func startSettings() []setting {
 		{name: "ice-locator", value: newText(""), help: "`PROXY` of a locator that resolves indirect proxies"},
 		{name: "ice-adapter-id", value: newText(""), help: "`ID[/REPLICAGROUP]` to register at the locator's registry"},
 		{name: "ice-config", value: newText(""), later: true, help: "`FILE` with properties of an IceStorm service"},
-		{name: "rmr", value: newListener("off"), later: true, help: "listener for RMR messages"},
-		{name: "rmr-topics", value: newListener("off"), later: true, help: "listener for RMR messages to topics"},
-		{name: "rtg", value: newListener("off"), later: true, help: "listener of the Route Manager"},
-		{name: "nbi", value: newListener("off"), later: true, help: "listener for the old route manager's REST calls"},
-		{name: "rmr-published", value: newText(""), later: true, help: "`HOST[:PORT]` that RMR apps are told"},
-		{name: "rtg-published", value: newText(""), later: true, help: "`HOST[:PORT]` that RMR apps are told for route tables"},
+		{name: "rmr", value: newListener("4560"), help: "listener for RMR messages that floe is to route"},
+		{name: "rmr-topics", value: newListener("4563"), help: "listener for RMR messages to topics"},
+		{name: "rtg", value: newListener("4561"), help: "listener of the Route Manager: where RMR apps ask for route tables (RMR_RTG_SVC)"},
+		{name: "nbi", value: newListener("off"), help: "listener for the REST calls of an old route manager; its port was 3800"},
+		{name: "nbi-config", value: newText(""), help: "`FILE` of an old route manager: message types, platform routes, components, and where its managers are"},
+		{name: "rmr-published", value: newText(""), help: "`HOST[:PORT]` that tables name for --rmr; the host also for --rmr-topics"},
+		{name: "rtg-published", value: newText(""), help: "`HOST[:PORT]` at which RMR apps reach --rtg, for people"},
 		{name: "seed-routes", value: newText(""), help: "`FILE` with routes for a cluster that never had any; also FLOE_SEED_RT"},
-		{name: "probe", value: newBool(), bare: "true", later: true, help: "probe endpoints of routes"},
+		{name: "probe", value: newBool(), bare: "true", help: "connect to members of groups and withdraw those that two nodes find dead"},
 		{name: "refuse-reserved", value: newBool(), bare: "true", help: "refuse routes for message types 0 to 99, which RMR keeps for itself"},
-		{name: "rtg-chunk", value: newSize("65536"), later: true, help: "size of a part of a route table"},
-		{name: "app-expire", value: newDuration(24 * time.Hour), later: true, help: "after how long a silent app is forgotten"},
+		{name: "rtg-chunk", value: newSize("16MiB"), help: "largest part of a route table that is sent in one message; 4KiB for RMR apps older than 3.8"},
+		{name: "app-expire", value: newDuration(24 * time.Hour), help: "after how long a silent RMR app is forgotten"},
 		{name: "log-level", value: newChoice("info", "trace", "debug", "info", "warn", "error"), help: "trace, debug, info, warn or error"},
 		{name: "log-format", value: newChoice("text", "text", "json"), help: "text or json"},
 		{name: "tls-cert", value: newText(""), help: "`FILE` with the certificate, for --ice-ssl and --ice-wss"},
@@ -154,7 +155,7 @@ func (s *session) sayStarted(n *node) {
 	s.say("data in %s", n.options.text("data"))
 	for _, name := range listenerNames {
 		if at := n.listening[name]; at != "" {
-			s.say("listening for %-8s %s", name, at)
+			s.say("listening for %-10s %s", name, at)
 		}
 	}
 	if told := n.sockets.published["http"]; len(told) > 0 {
@@ -169,7 +170,7 @@ func firstOf(list string) string {
 }
 
 // listenerNames are the listeners in the order they are shown.
-var listenerNames = []string{"peer", "ice", "ice-ssl", "ice-ws", "ice-wss", "http"}
+var listenerNames = []string{"peer", "ice", "ice-ssl", "ice-ws", "ice-wss", "rmr", "rmr-topics", "rtg", "nbi", "http"}
 
 // options are the settings of one start.
 type options struct {

@@ -38,10 +38,11 @@ func (n *node) makeDelivery() error {
 		MessageSizeMax: o.size("message-size-max"),
 	})
 	n.hub = delivery.New(delivery.Config{
-		Group: n.cluster, Opener: n.sender, Confirm: n.confirm, Log: n.log.Named("delivery"),
+		Group: n.cluster, Opener: n.sender, Confirm: n.confirm, Messages: n.bridge.leave, Log: n.log.Named("delivery"),
 		Queue:    queueLimits(o.number("queue-events"), o.size("queue-bytes"), o.text("queue-policy")),
 		Interval: o.duration("discard-interval"),
 	})
+	n.bridge.deliver, n.bridge.limit = n.hub.DeliverMessage, o.size("message-size-max")
 	n.cluster.Handle(reachMethod, func(ctx context.Context, _ string, proxy []byte) ([]byte, error) {
 		return json.Marshal(n.sender.Probe(ctx, proxy))
 	})

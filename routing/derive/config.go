@@ -44,6 +44,9 @@ type PlatformRoute struct {
 	ByMEID   bool   `codec:"x,omitempty"` // the owner of the message's MEID gets it
 }
 
+// Empty says whether it is the zero value.
+func (c Config) Empty() bool { return len(c.MessageTypes)+len(c.Components)+len(c.Routes) == 0 }
+
 // Check returns an error if a component has no usable endpoint or a message
 // no name. Names that routes use and nothing explains are no error: such
 // routes are left out, see [Facts.Omitted].

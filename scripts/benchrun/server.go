@@ -70,7 +70,7 @@ func floe(program string, flags ...string) system {
 			return nil, err
 		}
 		args := []string{"start", "--data", dir, "--bind", "127.0.0.1", "--log-level", "warn",
-			"--ice", ports[0], "--peer", ports[1], "--http", ports[2]}
+			"--ice", ports[0], "--peer", ports[1], "--http", ports[2], "--rmr", "off", "--rmr-topics", "off", "--rtg", "off"}
 		begin := time.Now()
 		c, err := startChild(program, slices.Concat(args, flags)...)
 		if err != nil {

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+
+	"floe/fsm"
+	"floe/transport/rmr/relay"
+)
+
+// mostEndpoints and mostApps bound the endpoints and apps that have figures of
+// their own; endpoints beyond are summed up under an empty name.
+const (
+	mostEndpoints = 1000
+	mostApps      = 10_000
+)
+
+var (
+	messagesOffered   = counter("floe_messages_offered_total", "RMR messages offered to receivers, counted per message and receiver.")
+	messagesDelivered = counter("floe_messages_delivered_total", "RMR messages delivered: written to their endpoint, or published on a topic.")
+	messagesDropped   = counter("floe_messages_dropped_total", "RMR messages dropped, by reason.", "reason")
+	messagesQueued    = gauge("floe_messages_queued", "RMR messages that wait for an endpoint or are being written.")
+	messagesPublished = counter("floe_messages_published_total", "RMR messages that went to topics.")
+
+	endpointOffered   = counter("floe_endpoint_offered_total", "RMR messages offered to an endpoint.", "endpoint")
+	endpointDelivered = counter("floe_endpoint_delivered_total", "RMR messages delivered to an endpoint.", "endpoint")
+	endpointDropped   = counter("floe_endpoint_dropped_total", "RMR messages of an endpoint that were dropped, for any reason.", "endpoint")
+	endpointQueued    = gauge("floe_endpoint_queued", "RMR messages that wait for an endpoint or are being written.", "endpoint")
+	endpointBytes     = gauge("floe_endpoint_queued_bytes", "Bytes of the RMR messages that wait for an endpoint.", "endpoint")
+	endpointDead      = gauge("floe_endpoint_dead", "1 for an endpoint that groups pass over for now.", "endpoint")
+
+	tableVersion = gauge("floe_table_version", "Version of what RMR apps are sent: Raft index of the last change of it.")
+	appsCount    = gauge("floe_apps", "RMR apps that asked for a route table.")
+	appAcked     = gauge("floe_app_version_acked", "Table version an app acknowledged, as far as the nodes agreed on it.", "app")
+	withdrawn    = gauge("floe_endpoints_withdrawn", "Members of groups that two nodes found dead.")
+	nodesOut     = gauge("floe_nodes_out", "Nodes that serve no apps, as they were found dead.")
+)
+
+// messages adds the figures of the relay. At each scrape offered = delivered
+// + dropped + queued.
+func (s samples) messages(stats relay.Stats) {
+	s.put(messagesOffered, float64(stats.Total.Offered))
+	s.put(messagesDelivered, float64(stats.Total.Delivered))
+	s.put(messagesQueued, float64(stats.Total.Queued))
+	s.put(messagesPublished, float64(stats.Published))
+	for _, reason := range relay.Reasons() {
+		s.put(messagesDropped, float64(stats.Total.Dropped[reason]), reason.String())
+	}
+	slices.SortFunc(stats.Endpoints, func(a, b relay.EndpointStats) int {
+		return cmp.Or(cmp.Compare(b.Queued+b.Lost(), a.Queued+a.Lost()), cmp.Compare(a.Name, b.Name))
+	})
+	var rest relay.EndpointStats
+	for i, e := range stats.Endpoints {
+		if i < mostEndpoints {
+			s.endpoint(&e)
+			continue
+		}
+		rest.Offered += e.Offered
+		rest.Delivered += e.Delivered
+		rest.Dropped[relay.QueueFull] += e.Lost()
+		rest.Queued += e.Queued
+		rest.QueuedBytes += e.QueuedBytes
+	}
+	if len(stats.Endpoints) > mostEndpoints {
+		s.endpoint(&rest)
+	}
+}
+
+func (s samples) endpoint(e *relay.EndpointStats) {
+	s.put(endpointOffered, float64(e.Offered), e.Name)
+	s.put(endpointDelivered, float64(e.Delivered), e.Name)
+	s.put(endpointDropped, float64(e.Lost()), e.Name)
+	s.put(endpointQueued, float64(e.Queued), e.Name)
+	s.put(endpointBytes, float64(e.QueuedBytes), e.Name)
+	s.put(endpointDead, yesNo(e.Dead), e.Name)
+}
+
+// apps adds what the state knows of apps.
+func (s samples) apps(v *fsm.View) {
+	s.put(tableVersion, float64(v.TableVersion()))
+	s.put(appsCount, float64(len(v.Apps)))
+	s.put(withdrawn, float64(len(v.Distribution.Dead)))
+	s.put(nodesOut, float64(len(v.Distribution.Out)))
+	for i := range min(len(v.Apps), mostApps) {
+		s.put(appAcked, float64(v.Apps[i].Acked), v.Apps[i].Name)
+	}
+}
