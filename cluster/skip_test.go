@@ -95,13 +95,22 @@ func TestSkipForgottenOnOneNode(t *testing.T) {
 			return err
 		})
 		waitProblem(c, forgotten, fmt.Sprintf("floe recover --skip %d", index))
+		if leader := c.Leader(); leader != forgotten {
+			if err := leader.Transfer(t.Context(), forgotten.Name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.Wait("changes, though it was to lead", func() error {
+			_, err := c.Nodes[1].Propose(t.Context(), create("later"), "test")
+			return err
+		})
 		forgotten.Stop()
 		if _, err := cluster.Skip(forgotten.Config.DataDir, index); err != nil {
 			t.Fatal(err)
 		}
 		forgotten.Start()
 		c.WaitReady()
-		waitTopics(c, 2)
+		waitTopics(c, 3)
 	})
 }
 

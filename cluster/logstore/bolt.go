@@ -20,12 +20,27 @@ const (
 	mapSize = 128 << 20
 )
 
-// OpenBolt checks the database file at path, see inspect, and opens it. It is
-// the Backend of every real node.
+// OpenBolt checks the database file at path, see inspect, compacts it where
+// that is worth while, and opens it. It is the Backend of every real node.
 func OpenBolt(path string) (Backend, error) {
+	if err := removeIfThere(path + tmpSuffix); err != nil {
+		return nil, err
+	}
 	if err := inspect(path); err != nil {
 		return nil, err
 	}
+	db, err := openBolt(path)
+	if err != nil {
+		return nil, err
+	}
+	b := &boltBackend{path: path, db: db}
+	if size, free := b.size(); worthCompacting(size, free) {
+		err = b.compact()
+	}
+	return b, err
+}
+
+func openBolt(path string) (*raftboltdb.BoltStore, error) {
 	var (
 		file *os.File
 		db   *raftboltdb.BoltStore
