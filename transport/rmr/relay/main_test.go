@@ -267,3 +267,13 @@ func (n *node) loadMEIDs(t testing.TB, owners []string, meids int) {
 	}
 	n.current(t)
 }
+
+// listener is the figures of the one that is not for topics alone.
+func listener(n *node) relay.ListenerStats {
+	for _, l := range n.Stats().Listeners {
+		if !l.Topics {
+			return l
+		}
+	}
+	return relay.ListenerStats{}
+}
