@@ -148,17 +148,22 @@ func (n *Node) replay(snapshot uint64) error {
 		return err
 	}
 	commit = max(commit, n.Identity().CommitIndex)
+	return replayInto(n.state, n.disk.store, snapshot+1, commit)
+}
+
+// replayInto applies the entries from one index to another, both included.
+func replayInto(state *fsm.State, store *logstore.Store, from, to uint64) error {
 	var batch []*raft.Log
-	for i := snapshot + 1; i <= commit; i++ {
+	for i := from; i <= to; i++ {
 		l := new(raft.Log)
-		if err := n.disk.store.GetLog(i, l); err != nil {
+		if err := store.GetLog(i, l); err != nil {
 			return fmt.Errorf("replay entry %d: %w", i, err)
 		}
-		if l.Index > n.state.View().Index && (l.Type == raft.LogCommand || l.Type == raft.LogConfiguration) {
+		if l.Index > state.View().Index && (l.Type == raft.LogCommand || l.Type == raft.LogConfiguration) {
 			batch = append(batch, l)
 		}
-		if len(batch) == replayBatch || i == commit && len(batch) > 0 {
-			n.state.ApplyBatch(batch)
+		if len(batch) == replayBatch || i == to && len(batch) > 0 {
+			state.ApplyBatch(batch)
 			batch = batch[:0:0]
 		}
 	}

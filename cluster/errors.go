@@ -106,14 +106,16 @@ func (e *DamagedData) Error() string {
 func (e *DamagedData) Unwrap() error { return e.Cause }
 
 // explain gives an error of the data directory node, path and remedy.
-func (n *Node) explain(err error) error {
+func (n *Node) explain(err error) error { return explainDir(n.cfg.DataDir, err) }
+
+func explainDir(dir string, err error) error {
 	var corrupt *logstore.CorruptError
 	var gap *logstore.GapError
 	if !errors.As(err, &corrupt) && !errors.As(err, &gap) {
 		return err
 	}
-	id, _ := logstore.ReadIdentity(n.cfg.DataDir) // may be what is damaged
-	return &DamagedData{Node: id.NodeID, Dir: n.cfg.DataDir, Cause: err}
+	id, _ := logstore.ReadIdentity(dir) // may be what is damaged
+	return &DamagedData{Node: id.NodeID, Dir: dir, Cause: err}
 }
 
 // OtherCluster says that two nodes belong to different clusters.
@@ -128,6 +130,10 @@ type OtherCluster struct {
 
 // Error names both clusters and the remedy.
 func (e *OtherCluster) Error() string {
+	if recoveredFrom(e.Ours, e.Theirs) {
+		return fmt.Sprintf("node %q, data directory %s: its cluster was recovered without it, as %s shows (group %s, this node is in %s); nothing was changed. Start it with an empty data directory and --join %s",
+			e.Node, e.Dir, e.Address, e.Theirs, e.Ours, e.Address)
+	}
 	return fmt.Sprintf("node %q, data directory %s: belongs to cluster %s, but %s belongs to cluster %s; nothing was changed. Name members of its own cluster, or start with an empty data directory to enter the other",
 		e.Node, e.Dir, e.Ours, e.Address, e.Theirs)
 }

@@ -181,6 +181,7 @@ func (h *half) lookAround(ctx context.Context) {
 		changed := h.n.leaders.changed.next()
 		infos := answered(h.n.greet(ctx, h.n.places()))
 		h.n.checkDouble(ctx, infos)
+		h.checkOutlived(ctx, infos)
 		leader, _, lost := h.n.leaders.get()
 		if leader != "" {
 			wait = lookSoon

@@ -79,6 +79,9 @@ func (h *half) admit(ctx context.Context, r joinRequest) (joinReply, error) {
 	if r.Supports < view.Version {
 		return joinReply{}, refused(CodeVersion, "the cluster is at version %d, node %s can only work with %d; run a newer program", view.Version, r.ID, r.Supports)
 	}
+	if err := h.n.mayEnter(r); err != nil {
+		return joinReply{}, err
+	}
 	member, known := view.Member(r.ID)
 	if h.inGroup(r.ID) {
 		if r.Incarnation != 0 && known && member.Incarnation == r.Incarnation {
@@ -117,7 +120,7 @@ func (h *half) accepted(incarnation uint64) joinReply {
 	_, addresses := h.n.book.all()
 	addresses[h.n.id] = h.n.cfg.Network.Address
 	view := h.n.View()
-	return joinReply{Cluster: view.ClusterID, Version: view.Version, Incarnation: incarnation, Leader: h.n.id, Addresses: addresses}
+	return joinReply{Cluster: h.n.clusterID(), Version: view.Version, Incarnation: incarnation, Leader: h.n.id, Addresses: addresses}
 }
 
 // taken says why a node of a known id is refused.

@@ -199,7 +199,7 @@ func (h *half) watchState(ctx context.Context) {
 		id := n.Identity()
 		in := inServers(view, n.id)
 		switch {
-		case id.State == logstore.Joining && in && view.ClusterID == id.ClusterID:
+		case id.State == logstore.Joining && in && view.ClusterID == clusterOf(id.ClusterID):
 			h.becomeMember(view.Index)
 		case id.State == logstore.Member && len(view.Servers) > 0 && !in:
 			h.askBelonging(ctx)

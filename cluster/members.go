@@ -120,7 +120,7 @@ type Status struct {
 func (n *Node) Status(ctx context.Context) Status {
 	view := n.View()
 	s := Status{
-		ClusterID: n.clusterID(), Node: n.id, Leader: n.LeaderID(), Term: n.Term(), AppliedIndex: view.Index,
+		ClusterID: clusterOf(n.clusterID()), Node: n.id, Leader: n.LeaderID(), Term: n.Term(), AppliedIndex: view.Index,
 		Digest: view.Digest().String(), Version: view.Version, Members: n.Members(ctx), Problems: n.listProblems(),
 	}
 	if err := n.Ready(); err != nil && len(s.Problems) == 0 {
@@ -154,6 +154,7 @@ func (n *Node) serveMethods() {
 	open("cluster.hello", typed(n.hello))
 	open("cluster.promise", typed(n.givePromise))
 	open("cluster.join", typed(n.join))
+	open("cluster.outlived", typed(n.outlived))
 	n.Handle("cluster.belongs", typed(n.belongs))
 	n.Handle("cluster.remove", typed(n.remove))
 	n.Handle("cluster.transfer", typed(n.transfer))

@@ -76,6 +76,9 @@ func Open(cfg Config) (*Node, error) {
 	if err := logstore.CheckDir(cfg.DataDir); err != nil {
 		return nil, err
 	}
+	if err := checkRecovered(cfg.DataDir); err != nil {
+		return nil, err
+	}
 	lock, err := logstore.Lock(cfg.DataDir)
 	if err != nil {
 		return nil, err
@@ -110,7 +113,7 @@ func (n *Node) load() error {
 	}
 	n.id = n.Identity().NodeID
 	n.book = newAddressBook(n.id)
-	n.streams = newStreams(n.cfg.Network.Raft, n.book)
+	n.streams = newStreams(n.cfg.Network.Raft, n.book, n.clusterID)
 	if err := n.restore(); err != nil {
 		return err
 	}
@@ -164,6 +167,7 @@ func (n *Node) PeerAddress(id string) (string, bool) {
 	return n.book.pick(id)
 }
 
+// clusterID is what the cluster goes by between nodes; see clusterOf.
 func (n *Node) clusterID() string { return n.Identity().ClusterID }
 
 // Run does the node's work until ctx ends, and returns nil then. Other

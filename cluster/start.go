@@ -31,7 +31,7 @@ func (n *Node) checkStart(ctx context.Context) error {
 	}
 	var other error
 	for _, g := range n.greet(ctx, n.cfg.Join) {
-		if g.err != nil || g.info.Cluster == "" {
+		if g.err != nil || g.info.Cluster == "" || recoveredFrom(g.info.Cluster, id.ClusterID) {
 			continue
 		}
 		if g.info.Cluster == id.ClusterID {

@@ -15,12 +15,13 @@ import (
 type streams struct {
 	layer raft.StreamLayer
 	book  *addressBook
+	group func() string
 	conns chan net.Conn
 	done  chan struct{}
 }
 
-func newStreams(layer raft.StreamLayer, book *addressBook) *streams {
-	return &streams{layer: layer, book: book, conns: make(chan net.Conn), done: make(chan struct{})}
+func newStreams(layer raft.StreamLayer, book *addressBook, group func() string) *streams {
+	return &streams{layer: layer, book: book, group: group, conns: make(chan net.Conn), done: make(chan struct{})}
 }
 
 // run accepts until stop, or until the layer is closed. Connections that no
@@ -59,6 +60,9 @@ func (s *streams) forRaft(id string) *streamLayer {
 func (l *streamLayer) Accept() (net.Conn, error) {
 	select {
 	case conn := <-l.conns:
+		if mark := groupMark(l.group()); mark != nil {
+			conn = &marked{Conn: conn, mark: mark}
+		}
 		return l.keep(conn), nil
 	case <-l.closed:
 		return nil, net.ErrClosed
@@ -76,6 +80,10 @@ func (l *streamLayer) Dial(address raft.ServerAddress, timeout time.Duration) (n
 		return nil, err
 	}
 	l.book.worked(string(address))
+	if err := sendMark(conn, groupMark(l.group()), timeout); err != nil {
+		conn.Close()
+		return nil, err
+	}
 	return l.keep(conn), nil
 }
 

@@ -316,7 +316,13 @@ func (l gossipLayer) WriteToAddress(b []byte, a memberlist.Address) (time.Time, 
 }
 
 func (l gossipLayer) DialTimeout(address string, timeout time.Duration) (net.Conn, error) {
-	return l.h.dial(address, func(h *Host) chan net.Conn { return h.gossip }, timeout)
+	c, err := l.h.dial(address, func(h *Host) chan net.Conn { return h.gossip }, timeout)
+	if err != nil {
+		return nil, err
+	}
+	// memberlist writes its label before it sets a deadline of its own, and a
+	// pipe to a node without gossip takes nothing.
+	return c, c.SetDeadline(time.Now().Add(timeout))
 }
 
 func (l gossipLayer) DialAddressTimeout(a memberlist.Address, timeout time.Duration) (net.Conn, error) {
