@@ -2,6 +2,7 @@ package nbi
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -12,12 +13,23 @@ import (
 )
 
 // body reads the JSON value of a request.
-func body(w http.ResponseWriter, r *http.Request, into any) error {
+func (s *Server) body(w http.ResponseWriter, r *http.Request, into any) error {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/json" {
 		return refusef(http.StatusUnsupportedMediaType, "Content-Type must be application/json")
 	}
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	from := http.MaxBytesReader(w, r.Body, maxBody)
+	text, err := io.ReadAll(io.LimitReader(from, smallBody))
+	if err == nil && len(text) == smallBody {
+		var free func()
+		if free, err = s.place(r.Context()); err != nil {
+			return err
+		}
+		defer free()
+		var rest []byte
+		rest, err = io.ReadAll(from)
+		text = append(text, rest...)
+	}
 	if err != nil {
 		var large *http.MaxBytesError
 		if errors.As(err, &large) {
@@ -29,6 +41,18 @@ func body(w http.ResponseWriter, r *http.Request, into any) error {
 		return refusef(http.StatusBadRequest, "the body is not the JSON that belongs here: %v", err)
 	}
 	return nil
+}
+
+// place waits for a place among the large bodies.
+func (s *Server) place(ctx context.Context) (free func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.config.CommitWithin)
+	defer cancel()
+	select {
+	case s.large <- struct{}{}:
+		return func() { <-s.large }, nil
+	case <-ctx.Done():
+		return nil, refusef(http.StatusServiceUnavailable, "too many large bodies at a time")
+	}
 }
 
 // parse reads exactly one JSON value that is not null.

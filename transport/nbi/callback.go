@@ -19,7 +19,7 @@ var gone = map[string]bool{"undeployed": true, "deleted": true}
 // what it announces is taken as it stands.
 func (s *Server) xappHandle(w http.ResponseWriter, r *http.Request) error {
 	var b callback
-	if err := body(w, r, &b); err != nil {
+	if err := s.body(w, r, &b); err != nil {
 		return err
 	}
 	list, err := announced(b.XApps)

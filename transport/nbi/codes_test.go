@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -167,7 +168,53 @@ func TestHealthy(t *testing.T) {
 func TestCallsEndInTime(t *testing.T) {
 	g := &deafGroup{newGroup(t)}
 	f := serve(t, nbi.Config{Group: g, CommitWithin: 50 * time.Millisecond})
-	f.want(503, "PUT", "/handles/xapp-subscription-handle/1", `[{"address":"a","port":1}]`)
+	if a := f.want(503, "PUT", "/handles/xapp-subscription-handle/1", `[{"address":"a","port":1}]`); !strings.Contains(a.body, "not committed in time, the outcome is unknown") {
+		t.Error(a.body)
+	}
+}
+
+// Large bodies take turns; those of the day's work don't wait for them.
+func TestLargeBodiesDoNotHoldUpSmallOnes(t *testing.T) {
+	f := serve(t, nbi.Config{Group: newGroup(t), CommitWithin: 100 * time.Millisecond})
+	large := `{"E2TAddress":"e:1","x":"` + strings.Repeat("x", 1<<20) + `"}`
+	var writers []*io.PipeWriter
+	done := make(chan int, 8)
+	for range 8 {
+		body, w := io.Pipe()
+		writers = append(writers, w)
+		r, err := http.NewRequest("POST", f.url+"/handles/e2t", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		go func() {
+			a, err := f.client.Do(r)
+			if err != nil {
+				t.Error(err)
+				done <- 0
+				return
+			}
+			_ = a.Body.Close()
+			done <- a.StatusCode
+		}()
+		if _, err := w.Write([]byte(large[:100<<10])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "all places taken", func() bool { return f.do("POST", "/handles/e2t", large).code == 503 })
+	f.want(201, "POST", "/handles/e2t", `{"E2TAddress":"e:2"}`)
+	for _, w := range writers {
+		if _, err := w.Write([]byte(large[100<<10:])); err != nil {
+			t.Fatal(err)
+		}
+		_ = w.Close()
+	}
+	for range 8 {
+		if code := <-done; code != 201 {
+			t.Errorf("a large body: %d", code)
+		}
+	}
+	f.want(201, "POST", "/handles/e2t", large)
 }
 
 // deafGroup commits nothing.

@@ -23,7 +23,7 @@ func (s *Server) deleteRoutes(w http.ResponseWriter, r *http.Request) error {
 // nothing and is answered alike; the answer says how much changed.
 func (s *Server) handRoutes(w http.ResponseWriter, r *http.Request, kind derive.Kind) error {
 	var list []route
-	if err := body(w, r, &list); err != nil {
+	if err := s.body(w, r, &list); err != nil {
 		return err
 	}
 	wait, err := waitOf(r, s.config.AppliedWithin)

@@ -1,7 +1,6 @@
 package nbi
 
 import (
-	"context"
 	"net/http"
 	"strings"
 )
@@ -41,7 +40,7 @@ func (s *Server) Handler() http.Handler {
 	}
 	for pattern, c := range writes {
 		verb, path, _ := strings.Cut(pattern, " ")
-		mux.Handle(verb+" "+base+path, s.serve(s.bounded(c)))
+		mux.Handle(verb+" "+base+path, s.serve(c))
 	}
 	return withoutSlash(named(mux))
 }
@@ -103,19 +102,4 @@ func (s *Server) serve(c call) http.Handler {
 		}
 		writeError(w, wire)
 	})
-}
-
-// bounded lets so many calls be worked on at a time.
-func (s *Server) bounded(c call) call {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		ctx, cancel := context.WithTimeout(r.Context(), s.config.CommitWithin)
-		defer cancel()
-		select {
-		case s.calls <- struct{}{}:
-			defer func() { <-s.calls }()
-			return c(w, r)
-		case <-ctx.Done():
-			return refusef(http.StatusServiceUnavailable, "too many calls at a time")
-		}
-	}
 }

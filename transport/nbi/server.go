@@ -20,9 +20,12 @@ const (
 	MaxConns = 1024
 	// maxBody is the largest body of a call or of a manager's answer, in bytes.
 	maxBody = 16 << 20
-	// maxCalls is how many calls with a body are worked on at a time, so that
-	// large bodies don't fill the memory. Others wait.
-	maxCalls = 16
+	// smallBody is the largest body, in bytes, that is read without waiting
+	// for others: all that managers send in the course of a day.
+	smallBody = 64 << 10
+	// maxLarge is how many larger bodies are read at a time, so that they
+	// don't fill the memory.
+	maxLarge = 8
 	// maxHeader is the most a request's header may have, in bytes.
 	maxHeader = 64 << 10
 	// headerTimeout bounds the reading of a request's header.
@@ -52,7 +55,7 @@ type Server struct {
 	config  Config
 	log     hclog.Logger
 	server  *http.Server
-	calls   chan struct{} // a place for each call that is worked on
+	large   chan struct{} // a place for each large body that is read
 	open    atomic.Int64  // connections
 	refused atomic.Uint64
 	good    atomic.Uint64
@@ -65,7 +68,7 @@ type Server struct {
 // New returns a server; the caller calls Serve and Shutdown.
 func New(config Config) *Server {
 	config = config.filled()
-	s := &Server{config: config, log: config.Log, calls: make(chan struct{}, maxCalls)}
+	s := &Server{config: config, log: config.Log, large: make(chan struct{}, maxLarge)}
 	s.waits, s.stop = context.WithCancel(context.Background())
 	s.server = &http.Server{
 		Handler:           s.Handler(),

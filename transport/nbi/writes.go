@@ -33,7 +33,7 @@ func (s *Server) change(w http.ResponseWriter, r *http.Request, status int, list
 
 func (s *Server) subscribe(w http.ResponseWriter, r *http.Request) error {
 	var b subscription
-	if err := body(w, r, &b); err != nil {
+	if err := s.body(w, r, &b); err != nil {
 		return err
 	}
 	c, err := b.change(derive.Subscribe)
@@ -46,7 +46,7 @@ func (s *Server) subscribe(w http.ResponseWriter, r *http.Request) error {
 // unsubscribe answers 204 where there was nothing to end.
 func (s *Server) unsubscribe(w http.ResponseWriter, r *http.Request) error {
 	var b subscription
-	if err := body(w, r, &b); err != nil {
+	if err := s.body(w, r, &b); err != nil {
 		return err
 	}
 	c, err := b.change(derive.Unsubscribe)
@@ -76,7 +76,7 @@ func (s *Server) setSubscription(w http.ResponseWriter, r *http.Request) error {
 		return refusef(http.StatusUnprocessableEntity, "subscription id %q is no number", r.PathValue("subscription_id"))
 	}
 	var list []xappEndpoint
-	if err := body(w, r, &list); err != nil {
+	if err := s.body(w, r, &list); err != nil {
 		return err
 	}
 	c := derive.Change{Kind: derive.SetSubscription, SubID: int32(id)}
@@ -92,7 +92,7 @@ func (s *Server) setSubscription(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Server) putE2T(w http.ResponseWriter, r *http.Request) error {
 	var b e2t
-	if err := body(w, r, &b); err != nil {
+	if err := s.body(w, r, &b); err != nil {
 		return err
 	}
 	c, err := b.change(derive.PutE2T)
@@ -107,7 +107,7 @@ func (s *Server) putE2T(w http.ResponseWriter, r *http.Request) error {
 // step.
 func (s *Server) dropE2T(w http.ResponseWriter, r *http.Request) error {
 	var b deadE2T
-	if err := body(w, r, &b); err != nil {
+	if err := s.body(w, r, &b); err != nil {
 		return err
 	}
 	c, err := e2t{Address: b.Address}.change(derive.DropE2T)
@@ -131,7 +131,7 @@ func (s *Server) dissociate(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Server) rans(w http.ResponseWriter, r *http.Request, kind derive.Kind) error {
 	var list []e2t
-	if err := body(w, r, &list); err != nil {
+	if err := s.body(w, r, &list); err != nil {
 		return err
 	}
 	changes, err := e2tChanges(kind, list)
