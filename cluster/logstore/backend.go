@@ -2,7 +2,6 @@ package logstore
 
 import (
 	"github.com/hashicorp/raft"
-	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 	"go.etcd.io/bbolt"
 )
 
@@ -25,5 +24,3 @@ type Backend interface {
 
 // statsBackend is a Backend with bbolt's figures.
 type statsBackend interface{ Stats() bbolt.Stats }
-
-var _ statsBackend = (*raftboltdb.BoltStore)(nil)

@@ -88,9 +88,9 @@ func TestCommitIndexRidesWithAppends(t *testing.T) {
 
 func TestOneTransactionPerBatch(t *testing.T) {
 	s := open(t, t.TempDir(), Config{})
-	before := s.db.(*raftboltdb.BoltStore).Stats()
+	before := s.db.(*boltBackend).db.Stats()
 	mustStore(t, s, entries(1, 64))
-	st := s.db.(*raftboltdb.BoltStore).Stats()
+	st := s.db.(*boltBackend).db.Stats()
 	if got := st.TxStats.GetWrite() - before.TxStats.GetWrite(); got > 10 {
 		t.Errorf("got %d page writes for a batch of 64, want one transaction's", got)
 	}
