@@ -1,17 +1,23 @@
 package docs_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
+	"net"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"floe/scripts/floetest"
+	"floe/scripts/rmrapp"
 	"floe/transport/http/api"
 	"floe/transport/ice/client"
 	"floe/transport/ice/proto"
@@ -63,6 +69,7 @@ func TestMetricsAreTheNodes(t *testing.T) {
 	n.Must("link", "A", "west/News")
 	subscribe(t, n, "A")
 	n.Must("pub", "A", "hello")
+	message(t, n)
 	code, text := floetest.Get(n.HTTP(), "/metrics")
 	if code != 200 {
 		t.Fatalf("/metrics answers %d: %s", code, text)
@@ -83,6 +90,38 @@ func TestMetricsAreTheNodes(t *testing.T) {
 			t.Errorf("a page names %s, which a node does not have", name)
 		}
 	}
+}
+
+// message has an application ask the node for its table, and a message go to it through the node.
+func message(t *testing.T, n *floetest.Node) {
+	t.Helper()
+	app, err := rmrapp.Start(rmrapp.Config{RouteManager: net.JoinHostPort(n.IP, "4561"), Every: 100 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(app.Close)
+	table := filepath.Join(t.TempDir(), "routes.txt")
+	if err := os.WriteFile(table, []byte("newrt|start\nmse|1000|-1|"+app.DataAddress()+"\nnewrt|end|1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n.Must("routes", "load", table)
+	ctx, cancel := context.WithTimeout(t.Context(), floetest.Patience)
+	defer cancel()
+	if err := app.WaitReady(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if o := floetest.Floe(t, "send", "--mtype", "1000", "--to", net.JoinHostPort(n.IP, "4560"), "hello"); o.Exit != 0 {
+		t.Fatal(o)
+	}
+	if _, err := app.Receive(ctx); err != nil {
+		t.Fatal(err)
+	}
+	floetest.Eventually(t, floetest.Patience, func() error {
+		if apps, err := n.Client(floetest.Patience).Apps(ctx); err != nil || len(apps) != 1 {
+			return fmt.Errorf("apps: %v, %v", apps, err)
+		}
+		return nil
+	})
 }
 
 func startReady(t *testing.T, id string) *floetest.Node {
