@@ -20,8 +20,8 @@ func graphCommands() []*command {
 	return []*command{
 		{name: "graph", args: "", min: 0, max: 0, prints: true, reads: true, shell: true,
 			short: "print the topic graph",
-			long: `Print the topic graph: as text, a script that floe apply and icestormadmin take;
-as a picture for Graphviz (dot) or Mermaid; or as JSON.`,
+			long: `Print the topic graph: as text, a script that floe apply and, but for links to
+messages, icestormadmin take; as a picture for Graphviz (dot) or Mermaid; or as JSON.`,
 			flags: func(f *pflag.FlagSet) {
 				f.Var(newChoice("text", "text", "dot", "mermaid", "json"), "format", "text, dot, mermaid or json")
 			},
