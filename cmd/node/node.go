@@ -370,5 +370,5 @@ func (n *node) openEvents(ctx context.Context, id string) (native.Stream, error)
 	if !ok {
 		return nil, fmt.Errorf("node %s: %w", id, errNoAddress)
 	}
-	return n.port.Client().OpenStream(ctx, address, eventStream, helloBytes(n.cluster.ID(), n.cluster.View().ClusterID))
+	return n.port.Client().OpenStream(ctx, address, eventStream, helloBytes(n.cluster.ID(), n.cluster.Identity().ClusterID))
 }

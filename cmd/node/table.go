@@ -67,7 +67,7 @@ func (c *call) list(name string) []string {
 // commandTable lists all commands in the order of the help.
 func commandTable() []*command {
 	var all []*command
-	for _, family := range [][]*command{startCommands(), topicCommands(), linkCommands(), eventCommands(), graphCommands(), routeCommands(), meidCommands(), messageCommands(), traceCommands(), nodeCommands(), backupCommands(), clusterCommands(), shellCommands(), programCommands()} {
+	for _, family := range [][]*command{startCommands(), topicCommands(), linkCommands(), eventCommands(), graphCommands(), routeCommands(), meidCommands(), messageCommands(), traceCommands(), nodeCommands(), backupCommands(), recoverCommands(), clusterCommands(), shellCommands(), programCommands()} {
 		all = append(all, family...)
 	}
 	return all

@@ -212,8 +212,8 @@ func (n *node) serveStream(ctx context.Context, s *wire.Stream) {
 	switch {
 	case err != nil || s.Name() != eventStream:
 		err = fmt.Errorf("no streams of name %q here", s.Name())
-	case h.Cluster != n.cluster.View().ClusterID:
-		err = fmt.Errorf("this is cluster %s, not %s", n.cluster.View().ClusterID, h.Cluster)
+	case h.Cluster != n.cluster.Identity().ClusterID:
+		err = fmt.Errorf("this is cluster %s, not %s", n.cluster.Identity().ClusterID, h.Cluster)
 	default:
 		err = n.native.Serve(ctx, h.Node, s)
 	}
