@@ -174,3 +174,25 @@ func TestHealthCheck(t *testing.T) {
 		t.Errorf("%+v", r.Message)
 	}
 }
+
+// Who asks and does not read costs a bounded queue, and is still drained.
+func TestAskerThatReadsNothing(t *testing.T) {
+	n := start(t, relay.Config{})
+	nc := dial(t, n.rmr)
+	f := frame(t, text(100, string(make([]byte, 1000))))
+	var batch []byte
+	for range 100 {
+		batch = append(batch, f...)
+	}
+	eventually(t, "answers are dropped", func() bool {
+		for range 100 {
+			write(t, nc, batch)
+		}
+		return n.Stats().Answers.Dropped[relay.QueueFull] > 0
+	})
+	s := n.Stats()
+	if s.Answers.Queued > 1000 {
+		t.Errorf("%+v", s.Answers)
+	}
+	balanced(t, s)
+}

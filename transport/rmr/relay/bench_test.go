@@ -1,6 +1,7 @@
 package relay_test
 
 import (
+	"bytes"
 	"fmt"
 	"net"
 	"slices"
@@ -53,38 +54,41 @@ func (s *sinks) read(nc net.Conn) {
 	}
 }
 
-// window is how many messages of a benchmark may be under way: below the
-// bound of a queue, so that none is dropped.
-const window = 8000
+// window is how many messages of a size may be under way: fewer than a queue
+// holds, so that none is dropped.
+func window(size int64) int64 { return min(8000, 12<<20/size) }
 
 // forward sends b.N messages through the relay, as fast as they arrive.
 func (s *sinks) forward(b *testing.B, n *node, frames [][]byte) {
 	nc := dial(b, n.rmr)
-	size := int64(len(frames[0]))
-	per := max(1, (64<<10)/int(size))
-	var batch []byte
-	for i := range per * max(1, len(frames)/per) {
-		batch = append(batch, frames[i%len(frames)]...)
+	size := len(frames[0])
+	all := bytes.Join(frames, nil)
+	for len(all) < 64<<10 {
+		all = append(all, all...)
 	}
-	count := len(batch) / int(size)
-	b.SetBytes(size)
+	total, per := len(all)/size, max(1, (64<<10)/size)
+	b.SetBytes(int64(size))
 	b.ReportAllocs()
 	b.ResetTimer()
 	for sent, at := 0, 0; sent < b.N; {
-		k := min(per, b.N-sent, count-at)
-		write(b, nc, batch[at*int(size):(at+k)*int(size)])
-		sent, at = sent+k, (at+k)%count
-		for int64(sent)-s.bytes.Load()/size > window-int64(per) {
-			time.Sleep(50 * time.Microsecond)
-		}
+		k := min(per, b.N-sent, total-at)
+		write(b, nc, all[at*size:(at+k)*size])
+		sent, at = sent+k, (at+k)%total
+		s.wait(b, n, (int64(sent)-window(int64(size)))*int64(size))
 	}
-	for s.bytes.Load() < int64(b.N)*size {
-		time.Sleep(50 * time.Microsecond)
-	}
+	s.wait(b, n, int64(b.N)*int64(size))
 	b.StopTimer()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "msg/s")
-	if lost := n.Stats().Total; lost.Lost() > 0 {
-		b.Errorf("lost: %+v", lost)
+}
+
+// wait waits until so many bytes arrived.
+func (s *sinks) wait(b *testing.B, n *node, bytes int64) {
+	deadline := time.Now().Add(20 * time.Second)
+	for s.bytes.Load() < bytes {
+		time.Sleep(50 * time.Microsecond)
+		if time.Now().After(deadline) {
+			b.Fatalf("%d of %d bytes arrived: %+v", s.bytes.Load(), bytes, n.Stats().Total)
+		}
 	}
 }
 

@@ -27,6 +27,13 @@ type listener struct {
 	bad     uint64
 }
 
+// maxAnswers and maxAnswerBytes bound what waits to go back to a sender. It
+// takes a connection to make us keep that, so it is little.
+const (
+	maxAnswers     = 1000
+	maxAnswerBytes = 1 << 20
+)
+
 // inlet is a connection that was accepted. Its outbox has the answers for
 // who opened it.
 type inlet struct {
@@ -72,7 +79,7 @@ func (ln *listener) accept(nc net.Conn) {
 	}
 	l := newLink(ln.relay, nc)
 	l.tally = &ln.received
-	c := &inlet{outbox: newOutbox(ln.relay), listener: ln, addr: addr, in: l}
+	c := &inlet{outbox: newOutbox(ln.relay, maxAnswers, maxAnswerBytes), listener: ln, addr: addr, in: l}
 	c.link, c.disconnected, c.unlinked = l, c.broken, func() {}
 	c.router = newRouter(ln.relay, ln.mode, &l.debts)
 	if !ln.relay.enter(c) {

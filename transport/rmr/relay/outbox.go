@@ -13,7 +13,9 @@ import (
 // One at a time writes, with busy set: a goroutine that reads messages, as
 // far as the connection takes them without waiting, or drain, which waits.
 type outbox struct {
-	relay *Relay
+	relay    *Relay
+	messages uint64 // how many may be queued
+	size     int64  // how many bytes may be queued
 	// disconnected is called when the connection of a link is broken,
 	// perhaps more than once, and unlinked when something waits and there is
 	// no link; both without the lock.
@@ -36,7 +38,9 @@ type outbox struct {
 	used     int64 // when the last message came, by the relay's clock
 }
 
-func newOutbox(r *Relay) outbox { return outbox{relay: r, overflow: QueueFull} }
+func newOutbox(r *Relay, messages int, size int64) outbox {
+	return outbox{relay: r, messages: uint64(messages), size: size, overflow: QueueFull}
+}
 
 // verdict is what became of a frame that was put into an outbox.
 type verdict int
@@ -57,8 +61,7 @@ func (o *outbox) put(frame []byte) verdict {
 	}
 	o.counts.Offered++
 	o.used = o.relay.clock.Load()
-	cfg := &o.relay.cfg
-	if q := o.counts.Queued; q > 0 && (q >= uint64(cfg.Queue) || o.bytes+int64(len(frame)) > cfg.QueueBytes) {
+	if q := o.counts.Queued; q > 0 && (q >= o.messages || o.bytes+int64(len(frame)) > o.size) {
 		o.counts.Dropped[o.overflow]++
 		o.full.Store(true)
 		return refused
@@ -183,7 +186,7 @@ func (o *outbox) advance(n int) (more bool) {
 func (o *outbox) leave(msgs, bytes int) {
 	o.counts.Queued -= uint64(msgs)
 	o.bytes -= int64(bytes)
-	if o.counts.Queued <= uint64(o.relay.cfg.Queue)/2 && o.bytes <= o.relay.cfg.QueueBytes/2 {
+	if o.counts.Queued <= o.messages/2 && o.bytes <= o.size/2 {
 		o.full.Store(false)
 	}
 }
