@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"floe/routing"
 )
 
 // Config is what the old route manager reads from its file and derivation
@@ -60,7 +58,7 @@ func (c Config) Check() error {
 		if p.Name == "" {
 			return fmt.Errorf("component %s has no name", p.Endpoint())
 		}
-		if err := routing.CheckEndpoint(p.Endpoint()); err != nil {
+		if err := checkProgram(p.Endpoint()); err != nil {
 			return fmt.Errorf("component %s: %w", p.Name, err)
 		}
 	}

@@ -316,6 +316,7 @@ func TestRefusals(t *testing.T) {
 		{derive.Change{Kind: derive.Subscribe, SubID: -1, Endpoint: "a:1"}, "subscription: subscription id -1 is negative"},
 		{derive.Change{Kind: derive.Subscribe, SubID: 1, Endpoint: "a"}, `subscription: subscription 1: endpoint "a" has no port: write host:port`},
 		{derive.Change{Kind: derive.SetSubscription, SubID: 1, Endpoints: many}, "subscription: 65 xApps in subscription 1, at most 64"},
+		{derive.Change{Kind: derive.Subscribe, SubID: 1, Endpoint: "topic:1"}, "subscription: subscription 1: a topic is no program"},
 		{derive.Change{Kind: derive.PutE2T, E2T: "e2t"}, `E2T: owner "e2t" has no port: write host:port`},
 		{derive.Change{Kind: derive.Associate, E2T: "e:1", RANs: []string{"ok", strings.Repeat("x", 32)}}, "association: MEID "},
 		{derive.Change{Kind: derive.Dissociate, E2T: "e:1", RANs: []string{""}}, "dissociation: empty MEID"},

@@ -149,7 +149,7 @@ func (r *ruling) usable(list []XApp) []Instance {
 	var instances []Instance
 	for _, x := range list {
 		for _, in := range x.Instances {
-			if err := routing.CheckEndpoint(in.Endpoint()); err != nil {
+			if err := checkProgram(in.Endpoint()); err != nil {
 				r.omitted = append(r.omitted, fmt.Sprintf("xApp %s, instance %q: %v", x.Name, in.Name, err))
 				continue
 			}

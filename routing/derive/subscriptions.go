@@ -2,7 +2,6 @@ package derive
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -109,10 +108,7 @@ func (s Subscription) check() error {
 		return fmt.Errorf("%d xApps in subscription %d, at most %d", len(s.Endpoints), s.SubID, routing.MaxGroups)
 	}
 	for _, e := range s.Endpoints {
-		if _, topic := routing.Topic(e); topic {
-			return errors.New("a topic is no xApp")
-		}
-		if err := routing.CheckEndpoint(e); err != nil {
+		if err := checkProgram(e); err != nil {
 			return fmt.Errorf("subscription %d: %w", s.SubID, err)
 		}
 	}

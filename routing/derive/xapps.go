@@ -2,9 +2,12 @@ package derive
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
+
+	"floe/routing"
 )
 
 // XApp is an application as the application manager lists it.
@@ -70,4 +73,13 @@ func Endpoint(host string, port uint16) string {
 		host = "[" + host + "]"
 	}
 	return host + ":" + strconv.Itoa(int(port))
+}
+
+// checkProgram returns an error unless a program can be at an endpoint: a
+// topic takes messages, but is none.
+func checkProgram(endpoint string) error {
+	if _, topic := routing.Topic(endpoint); topic {
+		return errors.New("a topic is no program")
+	}
+	return routing.CheckEndpoint(endpoint)
 }
