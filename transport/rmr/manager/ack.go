@@ -142,10 +142,10 @@ func (m *Manager) tellUntilHeard(app string) {
 		limited, cancel := context.WithTimeout(ctx, 2*time.Second)
 		_, err := m.cfg.Group.Call(limited, a.Node, againMethod, []byte(app))
 		cancel()
+		waitFor(ctx, nil, ackEvery) // also where it is done: nobody is told more often
 		if err == nil {
 			return
 		}
-		waitFor(ctx, nil, ackEvery)
 	}
 }
 

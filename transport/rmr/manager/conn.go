@@ -34,6 +34,7 @@ type conn struct {
 
 	mu      sync.Mutex
 	session *session // gets the acknowledgements
+	pushed  bool     // a session had it: tables were sent here
 }
 
 func newConn(m *Manager, nc net.Conn) *conn {
@@ -48,12 +49,20 @@ func (c *conn) belongsTo(s *session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.session = s
+	c.pushed = true
 }
 
 func (c *conn) owner() *session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.session
+}
+
+// strange tells whether no table was ever sent here.
+func (c *conn) strange() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.pushed
 }
 
 // read takes messages until the connection ends. It waits for nobody: a

@@ -44,9 +44,14 @@ type step struct{ from, to *edition }
 
 type shared struct {
 	differ, encode sync.Once
-	difference
-	content *content
-	used    time.Time
+	lacks          difference
+	content        *content
+	used           time.Time
+}
+
+func (sh *shared) difference(from, to *edition) *difference {
+	sh.differ.Do(func() { sh.lacks = differ(from, to) })
+	return &sh.lacks
 }
 
 // difference is what an app lacks, as far as it concerns the app.
@@ -102,14 +107,14 @@ func (m *Manager) table(e *edition, name string, control []string, lost map[stri
 // update returns what brings an app from one edition to another.
 func (m *Manager) update(from, to *edition, name string, control []string) *content {
 	sh := m.contents.get(step{from, to})
-	sh.differ.Do(func() { sh.difference = differ(from, to) })
+	d := sh.difference(from, to)
 	own := append(to.senders.own(name, control), from.senders.own(name, control)...)
-	if sh.limited && len(own) > 0 {
+	if d.limited && len(own) > 0 {
 		m.encoders <- struct{}{}
 		defer func() { <-m.encoders }()
-		return m.encodeUpdate(from, to, sh.difference, own)
+		return m.encodeUpdate(from, to, d, own)
 	}
-	sh.encode.Do(func() { sh.content = m.encodeUpdate(from, to, sh.difference, nil) })
+	sh.encode.Do(func() { sh.content = m.encodeUpdate(from, to, d, nil) })
 	return sh.content
 }
 
@@ -141,7 +146,7 @@ func (m *Manager) encodeTable(e *edition, own []string, lost map[string]struct{}
 	return newContent(e, enc, true, enc.Full(e.state, gone(e, lost)))
 }
 
-func (m *Manager) encodeUpdate(from, to *edition, d difference, own []string) *content {
+func (m *Manager) encodeUpdate(from, to *edition, d *difference, own []string) *content {
 	enc := m.encoder(to, own)
 	routes := enc.Differing(to.state.Table, from.encoder(own, to), from.state.Table, d.routes)
 	return newContent(to, enc, false, enc.Delta(to.state, routing.Changes{Routes: routes, MEIDs: d.meids}))

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"time"
 
-	"floe/routing"
 	"floe/transport/rmr/proto"
 )
 
@@ -50,7 +49,7 @@ func (s *session) step(now time.Time) time.Duration {
 // push sends a table, and returns by when it has to be answered.
 func (s *session) push(c *content) time.Duration {
 	asked := s.owed
-	s.last, s.base, s.owed, s.pushedAt = c.of, nil, false, time.Now()
+	s.last, s.base, s.owed = c.of, nil, false
 	s.unsure = append(s.unsure, c.of)
 	s.foreign = s.foreign || s.serial == 0
 	err := s.send(c, asked)
@@ -82,19 +81,20 @@ func (s *session) content(e *edition) *content {
 		return s.m.update(s.base, e, s.name, s.control)
 	}
 	for len(s.unsure) > maxUnsure {
-		s.lost = addGone(s.lost, s.unsure[0], e)
+		s.lost = s.m.addGone(s.lost, s.unsure[0], e)
 		s.unsure = s.unsure[1:]
 	}
 	lost := maps.Clone(s.lost)
 	for _, old := range s.unsure {
-		lost = addGone(lost, old, e)
+		lost = s.m.addGone(lost, old, e)
 	}
 	return s.m.table(e, s.name, s.control, lost)
 }
 
-// addGone adds the MEIDs of an edition that another one lacks.
-func addGone(set map[string]struct{}, old, e *edition) map[string]struct{} {
-	for _, meid := range routing.DiffMEIDs(old.state.MEIDs, e.state.MEIDs) {
+// addGone adds the MEIDs of an older edition that another one lacks, apart
+// from those that it has apps forget anyway.
+func (m *Manager) addGone(set map[string]struct{}, old, e *edition) map[string]struct{} {
+	for _, meid := range m.contents.get(step{old, e}).difference(old, e).meids {
 		if _, lives := e.state.MEIDs.Owner(meid); lives || e.gone.Has(meid) {
 			continue
 		}
@@ -156,8 +156,13 @@ func (s *session) noteAck() {
 	}
 }
 
-// answered takes an acknowledgement.
+// answered takes an acknowledgement, of the connection or of one that the
+// app opened for it. What comes late on an older connection may be of another
+// process, and apps share the ids of what they share.
 func (s *session) answered(a *answer) {
+	if a.conn != s.conn && !a.conn.strange() {
+		return
+	}
 	s.heard = time.Now()
 	if s.out == nil || !a.For(s.out.id) {
 		return // of something older

@@ -154,6 +154,14 @@ func TestRefusedTables(t *testing.T) {
 		st := m.Apps()
 		return strings.Contains(st[0].Error, "refused: ") && strings.Contains(st[0].Error, "missing table records") && st[0].VersionAcked < st[0].VersionSent
 	})
+	var refused []rmrapp.Event
+	wait(t, a, "refuses three times", func(a *rmrapp.App) bool {
+		refused = slices.DeleteFunc(a.History(), func(e rmrapp.Event) bool { return e.Applied })
+		return len(refused) >= 3
+	})
+	if pause := refused[2].At.Sub(refused[1].At); pause < 500*time.Millisecond {
+		t.Errorf("sent again and again, after %v", pause)
+	}
 	a.SetAnswer(rmrapp.Honest)
 	routed(t, a, 100, "a:2")
 	eventually(t, "no error is left", func() bool { return m.Apps()[0].Error == "" })
@@ -257,19 +265,18 @@ func TestTableAfterATornOne(t *testing.T) {
 	a := start(t, m.address)
 	routed(t, a, 100, "a:1")
 	eventually(t, "it is settled", func() bool { st := m.Apps(); return len(st) == 1 && st[0].VersionAcked > 0 })
-	// What a node that died in the middle of a table leaves.
+	// Another node serves it, and dies in the middle of a table.
+	app, _ := g.View().App(a.ID())
+	g.must(t, fsm.SetServing{Assign: []fsm.Assignment{{Name: app.Name, Serial: app.Serial, Node: "n9"}}})
+	eventually(t, "it is not served", func() bool { return m.session(a.ID()) == nil })
 	c := newConn(m.Manager, dial(t, a.ControlAddress()))
 	other := newSession(m.Manager, "")
-	other.conn, other.owed = c, true
+	other.conn = c
 	if err := other.send(&content{id: "1", texts: [][]byte{[]byte("newrt|start|1\nmse|7|-1|x:1\n")}}, true); err != nil {
 		t.Fatal(err)
 	}
 	wait(t, a, "has a table open", (*rmrapp.App).Open)
-	c.nc.Close()
 	a.DropConnections()
-	app, _ := g.View().App(a.ID())
-	g.must(t, fsm.SetServing{Assign: []fsm.Assignment{{Name: app.Name, Serial: app.Serial, Node: "n9"}}})
-	eventually(t, "it is not served", func() bool { return m.session(a.ID()) == nil })
 	g.must(t, fsm.SetServing{Assign: []fsm.Assignment{{Name: app.Name, Serial: app.Serial, Node: "n1"}}})
 	g.load(t, "updatert|start", "mse|100|-1|a:2")
 	routed(t, a, 100, "a:2")
@@ -317,5 +324,26 @@ func TestVersionsWithoutAChangeForApps(t *testing.T) {
 	if got := len(a.History()); got != 1 {
 		t.Errorf("%d tables", got)
 	}
+	noFaults(t, a)
+}
+
+// An app that was answered without a quorum may hold MEIDs that are deleted,
+// and no longer known as such, by the time it is registered.
+func TestDeletionsBeforeTheRegistration(t *testing.T) {
+	g := newGroup(t)
+	m := serve(t, g, func(c *Config) { c.AckTimeout = 100 * time.Millisecond })
+	g.load(t, "mse|100|-1|a:1", "mme_ar|o:1|m1 m2")
+	g.setCut(true)
+	eventually(t, "the lease ran out", func() bool { return !m.lease.valid() })
+	a := start(t, m.address)
+	a.SetAnswer(rmrapp.Silent)
+	wait(t, a, "has both", func(a *rmrapp.App) bool { return len(a.MEIDs()) == 2 })
+	g.load(t, "updatert|start", "mme_del|m1")
+	g.must(t, fsm.AckApps{}) // all apps known have been told
+	if g.View().Routes.Gone.Len() != 0 {
+		t.Fatal("the tombstone stays")
+	}
+	g.setCut(false)
+	wait(t, a, "has forgotten m1", func(a *rmrapp.App) bool { return len(a.MEIDs()) == 1 })
 	noFaults(t, a)
 }

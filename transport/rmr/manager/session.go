@@ -27,16 +27,15 @@ type session struct {
 	reg     *registration // under way
 	heard   time.Time     // last sign of life
 
-	conn     *conn
-	owed     bool     // it asked on conn, and was not answered yet
-	out      *push    // sent on conn, not acknowledged yet
-	base     *edition // acknowledged on conn with nothing sent since; nil: nothing is known
-	last     *edition // sent last to this incarnation
-	pushedAt time.Time
-	unsure   []*edition          // of which the app may hold parts: sent since base, base included
-	lost     map[string]struct{} // MEIDs of older ones that are gone
-	torn     bool                // a table that was cut may be open in the app
-	foreign  bool                // something was sent when another node may have served the app
+	conn    *conn
+	owed    bool                // it asked on conn, and was not answered yet
+	out     *push               // sent on conn, not acknowledged yet
+	base    *edition            // acknowledged on conn with nothing sent since; nil: nothing is known
+	last    *edition            // sent last to this incarnation
+	unsure  []*edition          // of which the app may hold parts: sent since base, base included
+	lost    map[string]struct{} // MEIDs of older ones that are gone
+	torn    bool                // a table that was cut may be open in the app
+	foreign bool                // something was sent when another node may have served the app
 
 	dials    chan dialed // open while one is under way
 	dialNext int         // of control
@@ -177,10 +176,7 @@ func (s *session) forget() {
 func (s *session) asked(a *ask) {
 	s.heard = time.Now()
 	if a.conn == s.conn {
-		if s.out == nil && time.Since(s.pushedAt) > s.m.cfg.AckTimeout/2 { // else they crossed
-			s.owed, s.base, s.repeatAt = true, nil, time.Time{}
-		}
-		return
+		return // it is owed a table still, or the two crossed
 	}
 	if s.conn != nil {
 		_ = s.conn.nc.Close()
@@ -195,7 +191,7 @@ func (s *session) asked(a *ask) {
 
 // doubt: somebody else pushed to the app. What it holds is not known.
 func (s *session) doubt() {
-	s.base = nil
+	s.base, s.torn = nil, s.torn || s.m.cfg.Chunk > 0
 	s.repeatAt = time.Time{}
 	if s.out != nil {
 		s.out.void = true
@@ -345,6 +341,7 @@ func (s *session) failed(d dialed) {
 		s.dialAt = time.Now()
 		return
 	}
-	s.dialWait = min(max(2*s.dialWait, firstRedial), max(firstRedial, s.m.cfg.Redial-s.m.cfg.DialTimeout))
+	round := time.Duration(len(s.control)) * s.m.cfg.DialTimeout // what the addresses take, at the longest
+	s.dialWait = min(max(2*s.dialWait, firstRedial), max(firstRedial, s.m.cfg.Redial-round))
 	s.dialAt = time.Now().Add(s.dialWait)
 }
