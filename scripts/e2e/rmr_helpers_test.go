@@ -54,10 +54,42 @@ func checkTold(t testing.TB, f rmrapp.Fleet) {
 		t.Error(err)
 	}
 	for _, a := range f {
-		if err := rmrapp.CheckRising(a.History(), versionOf); err != nil {
-			t.Errorf("app %s: %v", a.ID(), err)
+		if err := rmrapp.CheckRising(agreed(a.History()), versionOf); err != nil {
+			t.Errorf("app %s: %v\n%s", a.ID(), err, told(a))
 		}
 	}
+}
+
+// agreed leaves out what came from a node that did not know yet that the application had asked another one: each of the
+// two may be a moment behind the other, until they agree who serves it.
+func agreed(events []rmrapp.Event) []rmrapp.Event {
+	asked := map[int]string{} // the node, by incarnation
+	last := map[int]int{}     // and the last that came of it
+	for i, e := range events {
+		if _, ok := asked[e.Incarnation]; !ok && e.Asked {
+			asked[e.Incarnation] = nodeOf(e.ID)
+		}
+		if asked[e.Incarnation] == nodeOf(e.ID) {
+			last[e.Incarnation] = i
+		}
+	}
+	var out []rmrapp.Event
+	for i, e := range events {
+		if asked[e.Incarnation] == nodeOf(e.ID) || i > last[e.Incarnation] {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// told is what an application was sent last, a line each.
+func told(a *rmrapp.App) string {
+	var b strings.Builder
+	events := a.History()
+	for _, e := range events[max(0, len(events)-20):] {
+		fmt.Fprintf(&b, "\t%v, asked %v\n", e, e.Asked)
+	}
+	return b.String()
 }
 
 // versionOf is the table version that an id begins with.
@@ -65,6 +97,9 @@ func versionOf(id string) (uint64, error) {
 	version, _, _ := strings.Cut(id, ".")
 	return strconv.ParseUint(version, 10, 64)
 }
+
+// nodeOf is the node that an id ends with.
+func nodeOf(id string) string { return id[strings.LastIndexByte(id, '.')+1:] }
 
 // patient returns a context for one wait.
 func patient(t testing.TB) context.Context {
@@ -163,6 +198,21 @@ func receive(t testing.TB, a *rmrapp.App, payload string) *rmrapp.Received {
 		t.Fatalf("app %s: got %q, want %q", a.ID(), brief(string(r.Payload)), brief(payload))
 	}
 	return r
+}
+
+// waitReceived waits until applications got so many messages together.
+func waitReceived(t testing.TB, f rmrapp.Fleet, want uint64) {
+	t.Helper()
+	floetest.Eventually(t, floetest.Patience, func() error {
+		got := uint64(0)
+		for _, a := range f {
+			got += a.Stats().Received
+		}
+		if got != want {
+			return fmt.Errorf("%d messages came, want %d", got, want)
+		}
+		return nil
+	})
 }
 
 func brief(text string) string {
