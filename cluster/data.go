@@ -52,7 +52,6 @@ func (n *Node) readIdentity() error {
 	if err != nil {
 		return err
 	}
-	n.reached.Store(max(history.Last, history.Snapshot))
 	if err := logstore.CheckHistory(n.cfg.DataDir, stored, readErr, history); err != nil {
 		return err
 	}
@@ -190,7 +189,6 @@ func (n *Node) wipe() error {
 	n.mu.Unlock()
 	n.state.Reset()
 	n.marks.reset()
-	n.reached.Store(0)
 	n.vouched.Store(false)
 	return nil
 }

@@ -131,6 +131,9 @@ func TestDiskFails(t *testing.T) {
 			if got := disks[broken.Name].calls.Load(); got != calls || broken.Identity().VoteTerm != vote || broken.Ready() == nil {
 				t.Errorf("%s: after the failure: %d operations, vote in term %d", role, got-calls, broken.Identity().VoteTerm)
 			}
+			if !broken.Running() {
+				t.Fatalf("%s: ended: %v", role, broken.Err())
+			}
 			broken.Stop()
 			broken.Start()
 			c.WaitReady()
@@ -278,6 +281,10 @@ func TestDiskFull(t *testing.T) {
 		mustPropose(t, next, create("a"))
 		if got := full.View().Graph.Topic("a"); got != nil {
 			t.Error("a node without room took an entry")
+		}
+		wantNoSpace(t, full, "node "+full.Name, full.Config.DataDir)
+		if _, err := full.Read(t.Context()); !errors.Is(err, &cluster.Refused{Code: cluster.CodeNoSpace}) {
+			t.Errorf("a read of what it lacks: %v", err)
 		}
 		if err := next.Transfer(t.Context(), without(without(c.Nodes, full), next)[0].Name); err != nil {
 			t.Errorf("its vote is missing: %v", err)

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"floe/cluster/logstore"
+	"floe/cluster/logstore/faulty"
 	"floe/fsm"
 )
 
@@ -156,9 +157,15 @@ func TestTestimony(t *testing.T) {
 		"of its former life":  {&logstore.Sight{Incarnation: 4, Index: 900, VoteTerm: 9}, logstore.Member, false},
 		"of a node that left": {&logstore.Sight{Incarnation: 5, Index: 900}, logstore.Left, false},
 	} {
-		n := &Node{id: "n1", state: fsm.New(fsm.Config{}), witness: &witness{nodes: map[string]logstore.Sight{}}, fatal: make(chan error, 1)}
+		store, err := logstore.Open(t.TempDir(), logstore.Config{Backend: faulty.NewMem().Open})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.StoreLog(&raft.Log{Index: 100, Term: 1}); err != nil {
+			t.Fatal(err)
+		}
+		n := &Node{id: "n1", disk: &disk{store: store, snaps: new(logstore.Snapshots)}, state: fsm.New(fsm.Config{}), witness: &witness{nodes: map[string]logstore.Sight{}}, fatal: make(chan error, 1)}
 		n.identity.Store(&logstore.Identity{NodeID: "n1", ClusterID: "c", State: test.state, Incarnation: "5", VoteTerm: 3})
-		n.reached.Store(100)
 		n.testify(nodeInfo{ID: "n2", Cluster: "c", Seen: test.seen})
 		if got := len(n.fatal) == 1; got != test.older {
 			t.Errorf("%s: refused: %v, want %v", name, got, test.older)

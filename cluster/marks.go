@@ -86,35 +86,62 @@ func (m *marks) reset() {
 }
 
 // compare looks, now and then, whether the others came to the same state at
-// the same index. A node that differs stops its raft half: it must not lead,
-// answer or make snapshots of a state that is wrong.
+// the same index, and whether all come along.
 func (h *half) compare(ctx context.Context) {
 	n := h.n
-	compared := uint64(0)
+	var l laggards
+	done := uint64(0) // all had this
+	defer n.setProblem("behind", "")
 	for pause(ctx, compareEvery) {
-		if n.View().Index == compared {
+		view := n.View()
+		if view.Index == done {
 			continue
 		}
-		others := map[string][]mark{}
-		for id, info := range n.askAround(ctx, serverNames(n.View())) {
-			if id != n.id {
-				others[id] = info.Marks
-			}
-		}
-		own := n.marks.list()
-		compared = own[len(own)-1].Index
-		d := differs(own, others, n.View().Voters(), n.LeaderID())
-		if d == nil {
-			n.setProblem("digest", "")
-			continue
-		}
-		n.setProblem("digest", fmt.Sprintf("node %s, data directory %s: %s", n.id, n.cfg.DataDir, d))
-		if d.wrong {
-			n.diverged.Store(d)
-			h.finish()
+		infos := n.askAround(ctx, serverNames(view))
+		if h.compareAll(infos) {
 			return
 		}
+		applied := map[string]uint64{}
+		for id, info := range infos {
+			applied[id] = info.Applied
+		}
+		behind, lag := l.see(time.Now(), applied)
+		n.setProblem("behind", describeBehind(behind))
+		if !lag && len(infos) == len(view.Servers) {
+			done = view.Index
+		}
 	}
+}
+
+func describeBehind(ids []string) string {
+	if len(ids) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("can't catch up, lacks changes of %v ago and more: node %s", behindAfter, strings.Join(ids, ", node "))
+}
+
+// compareAll compares the states, and tells whether this node has to stop. A
+// node that differs stops its raft half: it must not lead, answer or make
+// snapshots of a state that is wrong.
+func (h *half) compareAll(infos map[string]nodeInfo) (stop bool) {
+	n := h.n
+	others := map[string][]mark{}
+	for id, info := range infos {
+		if id != n.id {
+			others[id] = info.Marks
+		}
+	}
+	d := differs(n.marks.list(), others, n.View().Voters(), n.LeaderID())
+	if d == nil {
+		n.setProblem("digest", "")
+		return false
+	}
+	n.setProblem("digest", fmt.Sprintf("node %s, data directory %s: %s", n.id, n.cfg.DataDir, d))
+	if d.wrong {
+		n.diverged.Store(d)
+		h.finish()
+	}
+	return d.wrong
 }
 
 // difference says that a node's state is not that of others.

@@ -111,3 +111,31 @@ func TestEqualStatesAreFoundEqual(t *testing.T) {
 		})
 	})
 }
+
+// TestNodeThatCantCatchUpIsNamed on every node that can be asked, and no more
+// once it has.
+func TestNodeThatCantCatchUpIsNamed(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, rooms := roomyCluster(t, 3)
+		stuck := c.Follower()
+		rooms[stuck.Name].free.Store(0)
+		waitProblem(c, stuck, "no space")
+		began := time.Now()
+		mustPropose(t, c.Leader(), create("a"))
+		for _, n := range c.Nodes {
+			waitProblem(c, n, "can't catch up, lacks changes of 30s ago and more: node "+stuck.Name)
+		}
+		if took := time.Since(began); took < 30*time.Second {
+			t.Errorf("named after %v", took)
+		}
+		rooms[stuck.Name].free.Store(plenty)
+		c.Wait("no problems", func() error {
+			for _, n := range c.Nodes {
+				if p := n.Status(t.Context()).Problems; len(p) > 0 {
+					return errors.New(strings.Join(p, "\n"))
+				}
+			}
+			return nil
+		})
+	})
+}

@@ -41,8 +41,7 @@ type Node struct {
 	space    *space
 	witness  *witness
 	marks    marks
-	vouched  atomic.Bool   // others have told what they know of this node
-	reached  atomic.Uint64 // how far log and snapshots went at the start
+	vouched  atomic.Bool // others have told what they know of this node
 	gaveUp   atomic.Pointer[time.Time]
 	diverged atomic.Pointer[difference] // this state is not that of the others
 

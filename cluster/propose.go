@@ -27,6 +27,9 @@ const retryPause = 20 * time.Millisecond
 func (n *Node) Propose(ctx context.Context, op fsm.Op, from string) (fsm.Result, error) {
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
+	if err := n.space.room(); err != nil { // it could be made, but not reach this node's own copy
+		return fsm.Result{}, refused(CodeNoSpace, "node %s: %v", n.id, err)
+	}
 	p := &proposal{n: n, command: fsm.Command{
 		Request: newRequestID(), Base: n.View().Index, Time: time.Now().UnixNano(), From: from, Op: op,
 	}}

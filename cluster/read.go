@@ -28,12 +28,21 @@ func (n *Node) Read(ctx context.Context) (*fsm.View, error) {
 		}
 		index, err := n.readIndexAt(ctx, leader)
 		if err == nil {
-			return n.state.Wait(whole, index)
+			return n.awaitIndex(whole, index)
 		}
 		if !waitFor(ctx, changed, retryPause) {
 			return nil, n.outOfTime(ctx, err)
 		}
 	}
+}
+
+// awaitIndex waits until this node's own copy is that far.
+func (n *Node) awaitIndex(ctx context.Context, index uint64) (*fsm.View, error) {
+	v, err := n.state.Wait(ctx, index)
+	if room := n.space.room(); err != nil && room != nil {
+		return nil, refused(CodeNoSpace, "node %s has no changes since index %d: %v", n.id, n.View().Index, room)
+	}
+	return v, err
 }
 
 func (n *Node) readIndexAt(ctx context.Context, leader string) (uint64, error) {

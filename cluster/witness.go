@@ -111,19 +111,26 @@ func (n *Node) testify(from nodeInfo) {
 	if from.Seen == nil || from.Seen.Incarnation != incarnationOf(id) || id.State != logstore.Member && id.State != logstore.Joining {
 		return
 	}
+	if h := n.half.Load(); h != nil && from.Seen.Index <= h.raft.LastIndex() && from.Seen.VoteTerm <= id.VoteTerm {
+		return
+	}
 	// Ours is looked at after it was seen: it can only have grown.
-	reach, vote := n.reach(), n.Identity().VoteTerm
-	if from.Seen.Index > reach || from.Seen.VoteTerm > vote {
+	reach, err := n.reach()
+	vote := n.Identity().VoteTerm
+	if err == nil && (from.Seen.Index > reach || from.Seen.VoteTerm > vote) {
 		n.end(&OlderData{ID: n.id, Dir: n.cfg.DataDir, Witness: from.ID, Seen: *from.Seen, Index: reach, VoteTerm: vote})
 	}
 }
 
-// reach is how far log and snapshots go.
-func (n *Node) reach() uint64 {
-	if h := n.half.Load(); h != nil {
-		return max(h.raft.LastIndex(), n.reached.Load())
+// reach is how far log and snapshots on the disk go: Raft may be just
+// starting, or have stopped.
+func (n *Node) reach() (uint64, error) {
+	d := n.openedDisk()
+	if d == nil {
+		return 0, errors.New("closed")
 	}
-	return n.reached.Load()
+	last, err := d.store.LastIndex()
+	return max(last, d.snaps.Newest()), err
 }
 
 // mayVote says why this node does not vote yet, nil where it does.

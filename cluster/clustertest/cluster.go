@@ -10,7 +10,7 @@ import (
 )
 
 // Patience is how long the Wait functions wait before they fail the test.
-const Patience = 30 * time.Second
+const Patience = 60 * time.Second
 
 // Cluster is a cluster in this process.
 type Cluster struct {
