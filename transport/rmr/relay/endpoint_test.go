@@ -144,7 +144,7 @@ func TestSlowEndpoint(t *testing.T) {
 	send(t, sender, n.rmr, text(2, "fast"))
 	receive(t, fast)
 	e := endpoint(n, slow)
-	if e.Offered != all || e.Dropped[relay.QueueFull] == 0 || e.Queued != 50 || !e.Dead {
+	if e.Offered != all || e.Dropped[relay.QueueFull] == 0 || e.Queued > 50 {
 		t.Errorf("%+v", e)
 	}
 	nc, err := l.Accept()
@@ -277,4 +277,55 @@ func TestShutdownDrains(t *testing.T) {
 		t.Errorf("%+v", s.Total)
 	}
 	balanced(t, s)
+}
+
+// A member that reads nothing is passed over once its queue is full.
+func TestStoppedMemberIsPassedOver(t *testing.T) {
+	l := listen(t)
+	defer l.Close()
+	fast, to := app(t)
+	n := start(t, relay.Config{Queue: 10})
+	n.load(t, "mse | 1 | -1 | "+l.Addr().String()+","+to)
+	got := 0
+	m := proto.Message{Type: 1, SubID: -1, Payload: make([]byte, 1<<20)}
+	for range 60 {
+		if err := n.Send(&m); err != nil {
+			t.Fatal(err)
+		}
+		for endpoint(n, to).Offered > uint64(got) {
+			receive(t, fast)
+			got++
+		}
+	}
+	if lost := endpoint(n, l.Addr().String()).Lost(); lost == 0 || lost > 2 {
+		t.Errorf("%d lost", lost)
+	}
+	if got < 40 {
+		t.Errorf("the other member got %d of 60", got)
+	}
+}
+
+// What takes connections and ends them at once, as a proxy for nobody does,
+// is passed over as well.
+func TestConnectionsThatDoNotLast(t *testing.T) {
+	l := listen(t)
+	defer l.Close()
+	accepted := make(chan struct{})
+	go func() {
+		defer close(accepted)
+		for {
+			nc, err := l.Accept()
+			if err != nil {
+				return
+			}
+			nc.Close()
+		}
+	}()
+	defer func() { l.Close(); <-accepted }()
+	cfg := quick()
+	cfg.Backoff, cfg.MaxBackoff = 10*time.Second, 10*time.Second
+	n := start(t, cfg)
+	n.load(t, "mse | 1 | -1 | "+l.Addr().String())
+	_ = n.Send(ptr(text(1, "")))
+	eventually(t, "it is passed over", func() bool { e := endpoint(n, l.Addr().String()); return e.Dead && !e.Connected && e.LastError != "" })
 }

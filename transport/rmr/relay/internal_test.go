@@ -1,9 +1,12 @@
 package relay
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
+	"io"
+	"net"
 	"testing"
 
 	"github.com/hashicorp/raft"
@@ -183,5 +186,39 @@ func TestAppsOfOneAddress(t *testing.T) {
 	acked[0].Serial = 9
 	if compileApps(acked, a) == a {
 		t.Error("a new registration made no difference")
+	}
+}
+
+// What a broken connection leaves is written by who ended it, where there is
+// another connection already.
+func TestOutboxGoesOnWithAnotherLink(t *testing.T) {
+	r := New(Config{Group: fsm.New(fsm.Config{})})
+	defer func() { _ = r.Shutdown(t.Context()) }()
+	o := newOutbox(r, 10, 1<<20)
+	o.disconnected, o.unlinked = func(*link, error) {}, func() {}
+	var links, peers [2]net.Conn
+	for i := range links {
+		links[i], peers[i] = net.Pipe()
+		defer links[i].Close()
+		defer peers[i].Close()
+	}
+	broken, other := newLink(r, links[0]), newLink(r, links[1])
+	o.link = broken
+	o.put(frames(400))
+	o.mu.Lock()
+	o.owed = false
+	o.begin()
+	o.link = other
+	o.mu.Unlock()
+	o.put(frames(500))
+	o.mu.Lock()
+	o.owed = false // it was flushed while somebody wrote
+	o.mu.Unlock()
+	if next := o.settle(broken, 100, net.ErrClosed); next != nil {
+		t.Error("it goes on writing")
+	}
+	got := make([]byte, 900)
+	if _, err := io.ReadFull(peers[1], got); err != nil || !bytes.Equal(got, frames(400, 500)) {
+		t.Errorf("%v, or other bytes", err)
 	}
 }

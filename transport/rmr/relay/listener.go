@@ -135,8 +135,12 @@ func (c *inlet) run() {
 }
 
 func (c *inlet) take(frame []byte, m *proto.Message) {
+	if m.Type == typeAlarm {
+		c.relay.alarms.note(m, time.Now())
+	}
 	switch reason, ok := c.router.route(frame, m, c); {
 	case ok:
+	case reason == NoEntry && m.Type == typeAlarm: // it was for us
 	case reason == NoEntry && m.Type == typeHealth:
 		c.answerHealth(m)
 	default:

@@ -41,6 +41,7 @@ type Relay struct {
 	healthChecks atomic.Uint64
 	tables       atomic.Uint64
 	badAnswers   atomic.Uint64
+	alarms       alarms
 
 	// life keeps goroutines from being started once the Relay waits for them.
 	life sync.Mutex

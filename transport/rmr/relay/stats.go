@@ -27,6 +27,8 @@ type Stats struct {
 	// HealthChecks counts those that were answered, as no route was for them;
 	// Tables the messages with table data, that no route was for either.
 	HealthChecks, Tables uint64
+	// Alarms are those of applications that drop messages, sorted by source.
+	Alarms []Alarm
 }
 
 // EndpointStats are the figures of one endpoint.
@@ -62,7 +64,7 @@ func (r *Relay) Stats() Stats {
 	defer r.mu.RUnlock()
 	s := Stats{
 		Version: r.current.Load().version, Total: r.past, Published: r.published.Load(),
-		BadAnswers: r.badAnswers.Load(), HealthChecks: r.healthChecks.Load(), Tables: r.tables.Load(),
+		BadAnswers: r.badAnswers.Load(), HealthChecks: r.healthChecks.Load(), Tables: r.tables.Load(), Alarms: r.alarms.list(),
 	}
 	for _, e := range r.endpoints {
 		one := e.stats()
