@@ -1,0 +1,120 @@
+package manager
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"floe/fsm"
+	"floe/scripts/rmrapp"
+)
+
+// Apps have a change at once while others are black holes: they take
+// connections and read nothing, so that what is written to them gets stuck.
+func TestBlackHolesDelayNobody(t *testing.T) {
+	g := newGroup(t)
+	m := serve(t, g)
+	lines := []string{"mse|100|-1|a:1"}
+	for i := range 5000 {
+		lines = append(lines, fmt.Sprintf("mse|%d|-1|%s:4560", 1000+i, strings.Repeat("n", 500)))
+	}
+	g.load(t, lines...)
+	for i := range 3 {
+		nc := dial(t, m.address)
+		_ = nc.(*net.TCPConn).SetReadBuffer(4096)
+		send(t, nc, request(fmt.Sprintf("hole-%d:4560", i), "127.0.0.1:1"))
+	}
+	eventually(t, "the holes asked", func() bool { return m.Stats().Requests == 3 })
+	fleet, err := rmrapp.StartFleet(17, func(int) rmrapp.Config { return rmrapp.Config{RouteManager: m.address} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(fleet.Close)
+	for _, a := range fleet {
+		routed(t, a, 100, "a:1")
+	}
+	began := time.Now()
+	g.load(t, "updatert|start", "mse|100|-1|a:2")
+	for _, a := range fleet {
+		routed(t, a, 100, "a:2")
+	}
+	t.Logf("17 apps had the change after %v", time.Since(began))
+	for i := range 3 {
+		if _, known := g.View().App(fmt.Sprintf("hole-%d:4560", i)); !known {
+			t.Error("a hole is not registered")
+		}
+	}
+	noFaults(t, fleet...)
+}
+
+// settle waits until all apps are registered and at the newest table.
+func settle(t testing.TB, g *group, m *served, fleet rmrapp.Fleet) {
+	t.Helper()
+	eventually(t, "all are settled", func() bool {
+		list := m.Apps()
+		if len(list) != len(fleet) {
+			return false
+		}
+		for _, st := range list {
+			if st.VersionAcked != g.View().TableVersion() {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// An app that can't be reached is tried again and again, at all its
+// addresses, and gets everything when it is there.
+func TestUnreachableApps(t *testing.T) {
+	g := newGroup(t)
+	m := serve(t, g)
+	g.load(t, "mse|100|-1|a:1")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refuses := l.Addr().String()
+	l.Close()
+	a := start(t, "")
+	g.must(t, member("n1", map[string][]string{Listener: {m.address}}))
+	g.must(t, fsm.RegisterApp{Name: a.ID(), Node: "n1", Control: []string{m.address, refuses, a.ControlAddress()}})
+	routed(t, a, 100, "a:1")
+	if err := a.RefuseControl(true); err != nil {
+		t.Fatal(err)
+	}
+	a.DropConnections()
+	eventually(t, "the error is shown", func() bool {
+		st := m.Apps()[0]
+		return strings.Contains(st.Error, "unreachable") && !st.Connected
+	})
+	if err := a.RefuseControl(false); err != nil {
+		t.Fatal(err)
+	}
+	g.load(t, "updatert|start", "mse|100|-1|a:2")
+	routed(t, a, 100, "a:2")
+	if m.Stats().BadInput != 0 {
+		t.Error("it dialled its own listener")
+	}
+	noFaults(t, a)
+}
+
+// Who takes connections and never answers may not be the app: the other
+// addresses are tried.
+func TestWrongHostThatTakesConnections(t *testing.T) {
+	g := newGroup(t)
+	m := serve(t, g, func(c *Config) { c.AckTimeout = 50 * time.Millisecond })
+	g.load(t, "mse|100|-1|a:1")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	a := start(t, "")
+	g.must(t, fsm.RegisterApp{Name: a.ID(), Node: "n1", Control: []string{l.Addr().String(), a.ControlAddress()}})
+	routed(t, a, 100, "a:1")
+	eventually(t, "it is settled there", func() bool { return m.Apps()[0].Address == a.ControlAddress() && m.Apps()[0].Error == "" })
+	noFaults(t, a)
+}
