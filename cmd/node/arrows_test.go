@@ -64,6 +64,8 @@ var arrows = []struct{ from, not, why string }{
 	{"floe/transport/nbi", "floe/transport/rmr", "faces are strangers to each other"},
 	{"floe/transport/nbi", "floe/transport/http", "faces are strangers to each other"},
 	{"floe/transport/rmr/proto", "net", "bytes only"},
+	{"floe/transport/certs", "floe/cluster", "it is about files and names"},
+	{"floe/transport/certs", "floe/transport", "it serves every face"},
 	{"floe/transport/native", "floe/transport/http", "faces are strangers to each other"},
 }
 

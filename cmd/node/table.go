@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -56,6 +57,11 @@ func (c *call) text(name string) string {
 	return f.Value.String()
 }
 
+func (c *call) duration(name string) time.Duration {
+	d, _ := time.ParseDuration(c.text(name)) // checked when it was set
+	return d
+}
+
 // list returns the items of a flag that may be repeated.
 func (c *call) list(name string) []string {
 	if l, ok := c.flags.Lookup(name).Value.(*list); ok {
@@ -67,7 +73,7 @@ func (c *call) list(name string) []string {
 // commandTable lists all commands in the order of the help.
 func commandTable() []*command {
 	var all []*command
-	for _, family := range [][]*command{startCommands(), topicCommands(), linkCommands(), eventCommands(), graphCommands(), routeCommands(), meidCommands(), messageCommands(), traceCommands(), nodeCommands(), backupCommands(), recoverCommands(), clusterCommands(), shellCommands(), programCommands()} {
+	for _, family := range [][]*command{startCommands(), topicCommands(), linkCommands(), eventCommands(), graphCommands(), routeCommands(), meidCommands(), messageCommands(), traceCommands(), nodeCommands(), backupCommands(), recoverCommands(), clusterCommands(), certCommands(), shellCommands(), programCommands()} {
 		all = append(all, family...)
 	}
 	return all
