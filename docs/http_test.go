@@ -21,6 +21,7 @@ import (
 	"floe/transport/http/api"
 	"floe/transport/ice/client"
 	"floe/transport/ice/proto"
+	rmr "floe/transport/rmr/proto"
 )
 
 // first returns the first group of each match, sorted, each once.
@@ -116,7 +117,14 @@ func message(t *testing.T, n *floetest.Node) {
 	if _, err := app.Receive(ctx); err != nil {
 		t.Fatal(err)
 	}
+	alarm := `{"identifyingInfo":"slow","AlarmAction":"RAISE"}`
+	if err := app.SendTo(ctx, net.JoinHostPort(n.IP, "4560"), rmr.Message{Type: 110, SubID: rmr.NoSubID, Payload: []byte(alarm)}); err != nil {
+		t.Fatal(err)
+	}
 	floetest.Eventually(t, floetest.Patience, func() error {
+		if s, err := n.Status(); err != nil || !strings.Contains(strings.Join(s.Problems, " "), `says: "slow"`) {
+			return fmt.Errorf("no alarm among the problems: %v, %v", s.Problems, err)
+		}
 		if apps, err := n.Client(floetest.Patience).Apps(ctx); err != nil || len(apps) != 1 {
 			return fmt.Errorf("apps: %v, %v", apps, err)
 		}

@@ -11,7 +11,6 @@ import (
 	"floe/topics"
 	"floe/transport/delivery"
 	"floe/transport/native"
-	"floe/transport/rmr/relay"
 )
 
 // family is one metric: its name, help and labels, and whether it counts.
@@ -43,7 +42,7 @@ func newFamily(kind prometheus.ValueType, name, help string, labels []string) fa
 type figures struct {
 	events    delivery.Stats
 	native    native.Stats
-	messages  relay.Stats
+	messages  messageFigures
 	view      *fsm.View
 	cluster   cluster.Figures
 	standing  standing
@@ -53,7 +52,7 @@ type figures struct {
 // figures takes them from a running node.
 func (n *node) figures() figures {
 	return figures{
-		events: n.hub.Stats(), native: n.native.Stats(), messages: n.relay.Stats(), view: n.cluster.View(), cluster: n.cluster.Figures(),
+		events: n.hub.Stats(), native: n.native.Stats(), messages: n.messageFigures(), view: n.cluster.View(), cluster: n.cluster.Figures(),
 		standing: n.standing(), listeners: n.listenerFigures(),
 	}
 }

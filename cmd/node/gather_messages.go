@@ -29,6 +29,9 @@ var (
 	endpointBytes     = gauge("floe_endpoint_queued_bytes", "Bytes of the RMR messages that wait for an endpoint.", "endpoint")
 	endpointDead      = gauge("floe_endpoint_dead", "1 for an endpoint that groups pass over for now.", "endpoint")
 
+	alarmsRaised = counter("floe_app_alarms_total", "Alarms by which an RMR app said that it drops messages.", "app")
+	alarmStands  = gauge("floe_app_alarm", "1 while an RMR app says that it drops messages.", "app")
+
 	tableVersion = gauge("floe_table_version", "Version of what RMR apps are sent: Raft index of the last change of it.")
 	appsCount    = gauge("floe_apps", "RMR apps that asked for a route table.")
 	appAcked     = gauge("floe_app_version_acked", "Table version an app acknowledged, as far as the nodes agreed on it.", "app")
@@ -36,15 +39,35 @@ var (
 	nodesOut     = gauge("floe_nodes_out", "Nodes that serve no apps, as they were found dead.")
 )
 
-// messages adds the figures of the relay. At each scrape offered = delivered
-// + dropped + queued.
-func (s samples) messages(stats relay.Stats) {
+// messageFigures are those of the relay, and of the messages it handed over
+// that became no event after all.
+type messageFigures struct {
+	relay.Stats
+	noTopic, tooLarge uint64
+}
+
+// messageFigures takes those of the bridge first: what they count, the relay
+// has counted as delivered by then.
+func (n *node) messageFigures() messageFigures {
+	f := messageFigures{noTopic: n.bridge.noTopic.Load(), tooLarge: n.bridge.tooLarge.Load()}
+	f.Stats = n.relay.Stats()
+	return f
+}
+
+// messages adds them. At each scrape offered = delivered + dropped + queued.
+func (s samples) messages(stats messageFigures) {
 	s.put(messagesOffered, float64(stats.Total.Offered))
-	s.put(messagesDelivered, float64(stats.Total.Delivered))
+	s.put(messagesDelivered, float64(stats.Total.Delivered-stats.noTopic-stats.tooLarge))
+	s.put(messagesDropped, float64(stats.noTopic), "no_topic")
+	s.put(messagesDropped, float64(stats.tooLarge), "too_large")
 	s.put(messagesQueued, float64(stats.Total.Queued))
 	s.put(messagesPublished, float64(stats.Published))
 	for _, reason := range relay.Reasons() {
 		s.put(messagesDropped, float64(stats.Total.Dropped[reason]), reason.String())
+	}
+	for _, a := range stats.Alarms {
+		s.put(alarmsRaised, float64(a.Times), a.Source)
+		s.put(alarmStands, yesNo(a.Raised), a.Source)
 	}
 	slices.SortFunc(stats.Endpoints, func(a, b relay.EndpointStats) int {
 		return cmp.Or(cmp.Compare(b.Queued+b.Lost(), a.Queued+a.Lost()), cmp.Compare(a.Name, b.Name))

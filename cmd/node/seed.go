@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -138,6 +139,11 @@ func (n *node) problems() []string {
 	}
 	if text := n.prober.Problem(); text != "" {
 		all = append(all, text)
+	}
+	for _, a := range n.relay.Stats().Alarms {
+		if a.Raised {
+			all = append(all, fmt.Sprintf("RMR application %s says: %s (since %s)", a.Source, strconv.QuoteToGraphic(a.Text), a.At.UTC().Format(time.RFC3339)))
+		}
 	}
 	return all
 }
