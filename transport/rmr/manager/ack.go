@@ -108,23 +108,40 @@ func (m *Manager) appAt(sources ...string) string {
 // tellTime is how long it is tried to tell a node something about an app.
 const tellTime = time.Minute
 
-// tell has the node that serves an app push it everything.
+// tell has the node that serves an app push it everything, once more if it is
+// being told.
 func (m *Manager) tell(app string) {
 	m.mu.Lock()
-	if app == "" || m.telling[app] || m.closed || len(m.telling) >= m.cfg.Apps {
+	_, told := m.telling[app]
+	if app == "" || m.closed || !told && len(m.telling) >= m.cfg.Apps {
 		m.mu.Unlock()
 		return
 	}
-	m.telling[app] = true
+	m.telling[app] = told
 	m.mu.Unlock()
-	done := func() {
-		m.mu.Lock()
+	if told {
+		return
+	}
+	if !m.spawn(func() {
+		for more := true; more; more = m.toldOnce(app) {
+			m.tellUntilHeard(app)
+		}
+	}) {
+		m.toldOnce(app)
+	}
+}
+
+// toldOnce notes that an app's node was told, and returns whether there was
+// something new meanwhile.
+func (m *Manager) toldOnce(app string) (more bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if more = m.telling[app] && m.ctx.Err() == nil; more {
+		m.telling[app] = false
+	} else {
 		delete(m.telling, app)
-		m.mu.Unlock()
 	}
-	if !m.spawn(func() { defer done(); m.tellUntilHeard(app) }) {
-		done()
-	}
+	return more
 }
 
 func (m *Manager) tellUntilHeard(app string) {

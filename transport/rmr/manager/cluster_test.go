@@ -201,9 +201,12 @@ func TestNodeThatIsCutOff(t *testing.T) {
 	before := m.Stats().Pushes
 	b := start(t, m.address)
 	routed(t, b, 100, "a:1") // what this node knows
-	if got := m.Stats().Pushes; got != before+1 {
-		t.Errorf("%d pushes to answer one request", got-before)
-	}
+	c.Wait("one push, to answer one request", func() error {
+		if got := m.Stats().Pushes; got != before+1 {
+			return fmt.Errorf("%d", got-before)
+		}
+		return nil
+	})
 	c.Network.HealAll()
 	routed(t, b, 100, "a:2")
 	c.Wait("b is served by the node it asked", func() error {

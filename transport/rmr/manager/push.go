@@ -51,7 +51,7 @@ func (s *session) push(c *content) time.Duration {
 	asked := s.owed
 	s.last, s.base, s.owed = c.of, nil, false
 	s.unsure = append(s.unsure, c.of)
-	s.foreign = s.foreign || s.serial == 0
+	s.foreign, s.dialled = s.foreign || s.serial == 0, s.dialled || !s.conn.accepted
 	err := s.send(c, asked)
 	if !asked && !s.m.lease.valid() {
 		s.foreign = true // it may have arrived late
@@ -158,9 +158,11 @@ func (s *session) noteAck() {
 
 // answered takes an acknowledgement, of the connection or of one that the
 // app opened for it. What comes late on an older connection may be of another
-// process, and apps share the ids of what they share.
+// process, and apps share the ids of what they share: then it is not known what
+// the app holds.
 func (s *session) answered(a *answer) {
 	if a.conn != s.conn && !a.conn.strange() {
+		s.doubt()
 		return
 	}
 	s.heard = time.Now()

@@ -157,7 +157,7 @@ func (s *session) begin(a fsm.App) {
 	}
 	s.serial, s.control, s.heard = a.Serial, a.Control, time.Now()
 	s.forget()
-	s.foreign, s.torn = false, s.m.cfg.Chunk > 0 // who served it before may have been cut short
+	s.foreign, s.dialled, s.torn = false, false, s.m.cfg.Chunk > 0 // who served it before may have been cut short
 	s.dialAt, s.dialWait = time.Time{}, 0
 	s.setStatus(func(st *status) { *st = status{address: first(a.Control), acked: a.Acked} })
 }
@@ -176,11 +176,9 @@ func (s *session) asked(a *ask) {
 	if a.conn == s.conn {
 		return // it is owed a table still, or the two crossed
 	}
-	if s.conn != nil {
-		_ = s.conn.nc.Close()
-	}
+	s.part()
 	s.forget()
-	s.conn, s.control, s.owed, s.torn = a.conn, a.control, true, false
+	s.conn, s.control, s.owed, s.torn, s.dialled = a.conn, a.control, true, false, false
 	s.conn.belongsTo(s)
 	s.serial = 0
 	s.setStatus(func(st *status) { *st = status{address: first(a.control), connected: true} })
@@ -225,6 +223,26 @@ func (s *session) allowed() bool {
 	return known && a.Serial == s.serial && a.Node == s.m.node
 }
 
+// part leaves a connection for another one. A table under way may be the
+// app's own: its answer has to find the connection open.
+func (s *session) part() {
+	switch {
+	case s.conn == nil:
+	case s.out == nil:
+		_ = s.conn.nc.Close()
+	default:
+		s.conn.linger()
+	}
+}
+
+// replaced tells whether the app asked another node, which answered before
+// this one knew. Who asks has just started: what it was sent here was sent on
+// a connection that this node opened.
+func (s *session) replaced() bool {
+	a, known := s.m.cfg.Group.View().App(s.name)
+	return s.dialled && known && a.Node != s.m.node && a.Serial != s.serial
+}
+
 // end leaves a table under way to be acknowledged, and tells who serves the app
 // now if it may have been sent something that he does not know of.
 func (s *session) end() {
@@ -237,7 +255,7 @@ func (s *session) end() {
 	if s.conn != nil {
 		s.linger()
 	}
-	if s.foreign {
+	if s.foreign || s.replaced() {
 		s.m.tell(s.name)
 	}
 }
@@ -245,15 +263,18 @@ func (s *session) end() {
 // lingerTime is how long a connection is kept open for an acknowledgement.
 const lingerTime = 30 * time.Second
 
+// linger keeps a connection open for a while. Its answer is told to who serves
+// the app then.
+func (c *conn) linger() {
+	c.belongsTo(nil)
+	time.AfterFunc(lingerTime, func() { _ = c.nc.Close() })
+}
+
+// linger leaves the connection; where all ends, it waits for what is under way.
 func (s *session) linger() {
 	c := s.conn
-	if s.out == nil {
-		_ = c.nc.Close()
-		return
-	}
-	if s.m.ctx.Err() == nil {
-		c.belongsTo(nil) // the answer is told to who serves the app now
-		time.AfterFunc(lingerTime, func() { _ = c.nc.Close() })
+	if s.out == nil || s.m.ctx.Err() == nil {
+		s.part()
 		return
 	}
 	stop := time.NewTimer(resignTime)
