@@ -141,19 +141,21 @@ func (n *Node) mayVote() error {
 	return fmt.Errorf("node %s has started and does not vote before others have told what they know of it", n.id)
 }
 
-// vouchPause is how long a node that nobody vouched for waits before it asks
-// again.
-const vouchPause = 100 * time.Millisecond
+// Bounds of the pauses before a node that nobody vouched for asks again.
+const (
+	vouchSoon  = 100 * time.Millisecond
+	vouchLater = time.Second
+)
 
 // vouch asks the others until enough have answered. Who answers and does not
 // contradict has vouched.
 func (h *half) vouch(ctx context.Context) {
-	for !h.n.vouched.Load() && ctx.Err() == nil {
+	for wait := vouchSoon; !h.n.vouched.Load() && ctx.Err() == nil; wait = min(2*wait, vouchLater) {
 		changed := h.n.Changed()
 		ids, need := h.n.vouchers()
 		h.n.askVouchers(ctx, ids, need)
 		if !h.n.vouched.Load() {
-			waitFor(ctx, changed, vouchPause)
+			waitFor(ctx, changed, wait)
 		}
 	}
 }
