@@ -12,21 +12,25 @@ import (
 // binary is the path of the program under test; Main sets it.
 var binary string
 
+// scratch is a directory that goes when the tests end.
+var scratch string
+
 // Binary is the path of the program under test, once Main runs.
 func Binary() string { return binary }
 
 // Main builds floe, runs the tests and returns their exit code. FLOE_TEST_BINARY names a program to use instead of
 // building one.
 func Main(m *testing.M) int {
-	if binary = os.Getenv("FLOE_TEST_BINARY"); binary != "" {
-		return m.Run()
-	}
 	dir, err := os.MkdirTemp("", "floetest")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	defer os.RemoveAll(dir)
+	scratch = dir
+	if binary = os.Getenv("FLOE_TEST_BINARY"); binary != "" {
+		return m.Run()
+	}
 	if err := build(filepath.Join(dir, "floe")); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

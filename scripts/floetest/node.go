@@ -1,6 +1,7 @@
 package floetest
 
 import (
+	"cmp"
 	"net"
 	"path/filepath"
 	"strings"
@@ -18,6 +19,8 @@ type Node struct {
 	Flags []string
 	// Env is added to the environment of every start.
 	Env []string
+	// Program is what its next start runs; "" is the program under test.
+	Program string
 
 	t     testing.TB
 	p     *process
@@ -58,7 +61,7 @@ func (n *Node) Start(more ...string) {
 		n.t.Fatalf("node %s runs already", n.ID)
 	}
 	n.keepLog()
-	p, err := spawn(n.args(more), n.Env)
+	p, err := spawn(cmp.Or(n.Program, binary), n.args(more), n.Env)
 	if err != nil {
 		n.t.Fatalf("node %s: %v", n.ID, err)
 	}

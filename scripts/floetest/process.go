@@ -78,8 +78,8 @@ type process struct {
 }
 
 // spawn starts a node process. It ends with the test binary at the latest.
-func spawn(args, env []string) (*process, error) {
-	p := &process{cmd: exec.Command(binary, args...), done: make(chan struct{})}
+func spawn(program string, args, env []string) (*process, error) {
+	p := &process{cmd: exec.Command(program, args...), done: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.Stdout, p.cmd.Stderr, p.cmd.WaitDelay = &p.out, &p.out, time.Second
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
