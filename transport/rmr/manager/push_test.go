@@ -152,7 +152,7 @@ func TestRefusedTables(t *testing.T) {
 	g.load(t, "updatert|start", "mse|100|-1|a:2", "mme_ar|o:1|m1")
 	eventually(t, "the refusal is shown", func() bool {
 		st := m.Apps()
-		return strings.Contains(st[0].Error, "refused: ") && strings.Contains(st[0].Error, "missing table records") && st[0].VersionAcked < st[0].VersionSent
+		return len(st) == 1 && strings.Contains(st[0].Error, "refused: ") && strings.Contains(st[0].Error, "missing table records") && st[0].VersionAcked < st[0].VersionSent
 	})
 	var refused []rmrapp.Event
 	wait(t, a, "refuses three times", func(a *rmrapp.App) bool {
