@@ -143,6 +143,16 @@ func (c *conn) abort() {
 	_ = c.nc.Close()
 }
 
+// lingerTime is how long a connection is kept open for an acknowledgement.
+const lingerTime = 30 * time.Second
+
+// linger keeps the connection open for a while. Its answer is told to who serves
+// the app then.
+func (c *conn) linger() {
+	c.belongsTo(nil)
+	time.AfterFunc(lingerTime, func() { _ = c.nc.Close() })
+}
+
 // over tells whether the connection has ended.
 func (c *conn) over() bool {
 	select {

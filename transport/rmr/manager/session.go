@@ -34,6 +34,7 @@ type session struct {
 	lost    map[string]struct{} // MEIDs of older ones that are gone
 	torn    bool                // a table that was cut may be open in the app
 	foreign bool                // something was sent when another node may have served the app
+	dialled bool                // something was sent on a connection that was opened here
 
 	dials    chan dialed // open while one is under way
 	dialNext int         // of control
@@ -258,16 +259,6 @@ func (s *session) end() {
 	if s.foreign || s.replaced() {
 		s.m.tell(s.name)
 	}
-}
-
-// lingerTime is how long a connection is kept open for an acknowledgement.
-const lingerTime = 30 * time.Second
-
-// linger keeps a connection open for a while. Its answer is told to who serves
-// the app then.
-func (c *conn) linger() {
-	c.belongsTo(nil)
-	time.AfterFunc(lingerTime, func() { _ = c.nc.Close() })
 }
 
 // linger leaves the connection; where all ends, it waits for what is under way.
