@@ -91,14 +91,14 @@ var badInput = map[string]map[string]string{
 	"peer": {
 		"garbage": garbage, "zeros": strings.Repeat("\x00", 64), "http": "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
 		"an Ice client": request(), "tls": "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "one byte": "\xf1", "half a preamble": "\xf1FLO",
-		"another version": "\xf1FLOE\xff\x01\x00", "no such kind": "\xf1FLOE\x01\xff\x00",
-		"raft garbage": "\xf1FLOE\x01\x01\x00" + garbage, "raft oversized": "\xf1FLOE\x01\x01\x00" + "\x00\xdf\xff\xff\xff\xff",
-		"rpc oversized": "\xf1FLOE\x01\x03\x00" + strings.Repeat("\xff", 64), "rpc truncated": "\xf1FLOE\x01\x03\x00" + "\x00\x00",
-		"gossip garbage": "\xf1FLOE\x01\x02\x00" + garbage, "events oversized": "\xf1FLOE\x01\x04\x00" + strings.Repeat("\xff", 64),
+		"another version": "\xf1FLOE\xff\x01\x00", "no such kind": "\xf1FLOE\x02\xff\x00",
+		"raft garbage": "\xf1FLOE\x02\x01\x00" + garbage, "raft oversized": "\xf1FLOE\x02\x01\x00" + "\x00\xdf\xff\xff\xff\xff",
+		"rpc oversized": "\xf1FLOE\x02\x03\x00" + strings.Repeat("\xff", 64), "rpc truncated": "\xf1FLOE\x02\x03\x00" + "\x00\x00",
+		"gossip garbage": "\xf1FLOE\x02\x02\x00" + garbage, "events oversized": "\xf1FLOE\x02\x04\x00" + strings.Repeat("\xff", 64),
 	},
 	"ice": {
 		"garbage": garbage, "zeros": strings.Repeat("\x00", 64), "http": "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
-		"a floe node": "\xf1FLOE\x01\x01\x00", "tls": "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+		"a floe node": "\xf1FLOE\x02\x01\x00", "tls": "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
 		"another protocol": "IceP\x02\x00\x01\x00\x00\x00\x0e\x00\x00\x00", "no such type": iceHeader(9, 14),
 		"size 2^31-1": iceHeader(0, 1<<31-1), "negative size": iceHeader(0, -1), "size 13": iceHeader(0, 13), "over the limit": iceHeader(0, 1<<20+1),
 		"truncated request": request()[:30], "one byte": "I", "a header, no more": iceHeader(0, 1000),
@@ -106,7 +106,7 @@ var badInput = map[string]map[string]string{
 		"request of nonsense": iceHeader(0, 114) + strings.Repeat("\xff", 100),
 	},
 	"http": {
-		"garbage": garbage, "zeros": strings.Repeat("\x00", 64), "an Ice client": request(), "a floe node": "\xf1FLOE\x01\x01\x00\r\n\r\n",
+		"garbage": garbage, "zeros": strings.Repeat("\x00", 64), "an Ice client": request(), "a floe node": "\xf1FLOE\x02\x01\x00\r\n\r\n",
 		"tls": "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "a header that stands still": "GET /v1/topics HTTP/1.1\r\nHost: x\r\n", "one byte": "G",
 		"a long header": "GET / HTTP/1.1\r\nX: " + strings.Repeat("x", 1<<20) + "\r\n\r\n", "bad chunks": "POST /v1/topics HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
 		"no JSON":   "POST /v1/topics HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 3\r\n\r\n{{{",

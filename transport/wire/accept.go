@@ -85,6 +85,9 @@ func (p *Port) open(tcp *net.TCPConn, released func()) {
 	if w.on.Store(k == kindEvents); k != kindEvents && nc == w {
 		nc = tcp // as it is
 	}
+	if p.cfg.WrapAccepted == nil {
+		nc = seal(nc, p.cfg.StallTimeout)
+	}
 	c, ok := p.accepted.add(nc, released)
 	p.handshaking.remove(early)
 	if ok {

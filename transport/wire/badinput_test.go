@@ -35,6 +35,31 @@ func rawFrame(n int64, body []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(n)), body...)
 }
 
+// opened is the preamble for k and a record with the parts.
+func opened(k kind, parts ...[]byte) []byte {
+	b := &gathered{}
+	if _, err := seal(b, time.Minute).Write(join(parts...)); err != nil {
+		panic(err)
+	}
+	return join(hello(k), b.Bytes())
+}
+
+// gathered keeps what is written to it.
+type gathered struct {
+	net.Conn
+	bytes.Buffer
+}
+
+func (g *gathered) Read(b []byte) (int, error)      { return g.Buffer.Read(b) }
+func (g *gathered) Write(b []byte) (int, error)     { return g.Buffer.Write(b) }
+func (g *gathered) SetReadDeadline(time.Time) error { return nil }
+
+// damaged has its last byte changed.
+func damaged(b []byte) []byte {
+	b[len(b)-1] ^= 1
+	return b
+}
+
 func join(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
 
 // drained reads nc to its end, within ten seconds.
@@ -62,22 +87,27 @@ func TestBadInputClosesThatConnectionOnly(t *testing.T) {
 		"zeroes":                      make([]byte, 4096),
 		"half a preamble":             hello(kindRPC)[:5],
 		"unknown version":             []byte(magic + "\x09\x03\x00"),
-		"unknown kind":                []byte(magic + "\x01\x63\x00"),
-		"rpc: frame over the limit":   join(hello(kindRPC), rawFrame(1<<31, nil)),
-		"rpc: empty frame":            join(hello(kindRPC), rawFrame(0, nil)),
-		"rpc: frame of a byte":        join(hello(kindRPC), rawFrame(-1, []byte{1})),
-		"rpc: unknown type":           join(hello(kindRPC), rawFrame(-1, make([]byte, 9))),
-		"rpc: a server's frame":       join(hello(kindRPC), rawFrame(-1, message{typ: msgReply}.head(nil))),
-		"rpc: cut name":               join(hello(kindRPC), rawFrame(-1, request[:len(request)-1])),
-		"rpc: length stands still":    join(hello(kindRPC), []byte{0, 0}),
-		"rpc: frame stands still":     join(hello(kindRPC), rawFrame(16<<20, request)),
+		"unknown kind":                []byte(magic + "\x02\x63\x00"),
+		"rpc: record stands still":    opened(kindRPC, rawFrame(-1, request))[:20],
+		"rpc: record of nothing":      join(hello(kindRPC), make([]byte, recordHead)),
+		"rpc: record over the limit":  join(hello(kindRPC), bytes.Repeat([]byte{0xff}, recordHead)),
+		"rpc: damaged":                damaged(opened(kindRPC, rawFrame(-1, request))),
+		"events: damaged":             damaged(opened(kindEvents, rawFrame(-1, []byte{byte(streamOpen), 0}))),
+		"rpc: frame over the limit":   opened(kindRPC, rawFrame(1<<31, nil)),
+		"rpc: empty frame":            opened(kindRPC, rawFrame(0, nil)),
+		"rpc: frame of a byte":        opened(kindRPC, rawFrame(-1, []byte{1})),
+		"rpc: unknown type":           opened(kindRPC, rawFrame(-1, make([]byte, 9))),
+		"rpc: a server's frame":       opened(kindRPC, rawFrame(-1, message{typ: msgReply}.head(nil))),
+		"rpc: cut name":               opened(kindRPC, rawFrame(-1, request[:len(request)-1])),
+		"rpc: length stands still":    opened(kindRPC, []byte{0, 0}),
+		"rpc: frame stands still":     opened(kindRPC, rawFrame(16<<20, request)),
 		"events: not opened":          hello(kindEvents),
-		"events: begins with data":    join(hello(kindEvents), rawFrame(-1, []byte{byte(streamData), 1})),
-		"events: cut name":            join(hello(kindEvents), rawFrame(-1, []byte{byte(streamOpen), 9, 1})),
-		"events: frame over limit":    join(hello(kindEvents), rawFrame(-1, []byte{byte(streamOpen), 0}), rawFrame(17<<20, nil)),
-		"events: opened twice":        join(hello(kindEvents), rawFrame(-1, []byte{byte(streamOpen), 0}), rawFrame(-1, []byte{byte(streamOpen), 0})),
-		"events: unknown type":        join(hello(kindEvents), rawFrame(-1, []byte{byte(streamOpen), 0}), rawFrame(-1, []byte{77})),
-		"events: frame stands still":  join(hello(kindEvents), rawFrame(-1, []byte{byte(streamOpen), 0}), rawFrame(100, nil)),
+		"events: begins with data":    opened(kindEvents, rawFrame(-1, []byte{byte(streamData), 1})),
+		"events: cut name":            opened(kindEvents, rawFrame(-1, []byte{byte(streamOpen), 9, 1})),
+		"events: frame over limit":    opened(kindEvents, rawFrame(-1, []byte{byte(streamOpen), 0}), rawFrame(17<<20, nil)),
+		"events: opened twice":        opened(kindEvents, rawFrame(-1, []byte{byte(streamOpen), 0}), rawFrame(-1, []byte{byte(streamOpen), 0})),
+		"events: unknown type":        opened(kindEvents, rawFrame(-1, []byte{byte(streamOpen), 0}), rawFrame(-1, []byte{77})),
+		"events: frame stands still":  opened(kindEvents, rawFrame(-1, []byte{byte(streamOpen), 0}), rawFrame(100, nil)),
 	}
 	server, caller := listen(t, Config{Options: hasty}), listen(t, Config{})
 	server.Serve(echo)
@@ -133,7 +163,7 @@ func TestPortProbeIsNoBadInput(t *testing.T) {
 func TestMemoryStaysFlatUnderBadInput(t *testing.T) {
 	server := listen(t, Config{Options: Options{HandshakeTimeout: time.Minute, StallTimeout: time.Minute}})
 	server.Serve(echo)
-	claim := join(hello(kindRPC), rawFrame(16<<20, message{typ: msgRequest, id: 1, name: "m"}.head(nil)))
+	claim := opened(kindRPC, rawFrame(16<<20, message{typ: msgRequest, id: 1, name: "m"}.head(nil)))
 	before := heap()
 	conns := make([]net.Conn, 200)
 	for i := range conns {
@@ -263,7 +293,7 @@ func TestDialErrorsSayWhatIsWrong(t *testing.T) {
 		answer []byte
 		want   string
 	}{
-		"other version":   {[]byte(magic + "\x02\x03\x01"), "peer speaks wire version 2, this program 1"},
+		"other version":   {[]byte(magic + "\x01\x03\x01"), "peer speaks wire version 1, this program 2"},
 		"unknown kind":    {[]byte(magic + "\x01\x03\x02"), "does not know rpc"},
 		"not served":      {[]byte(magic + "\x01\x03\x03"), "does not serve rpc"},
 		"closed":          {nil, "closed by the peer before it answered"},

@@ -80,6 +80,9 @@ func (c *Client) dialFor(ctx context.Context, address string, k kind, timeout ti
 		_ = nc.Close() // err is the one to tell
 		return nil, c.dialError(fmt.Errorf("peer %s: %w", address, err))
 	}
+	if c.opts.WrapDialled == nil {
+		nc = seal(nc, c.opts.StallTimeout)
+	}
 	taken, ok := c.conns.add(nc, nil)
 	if !ok {
 		return nil, ErrClosed

@@ -60,7 +60,7 @@ type Options struct {
 	// new TCP connection before any byte is exchanged and return the
 	// connection to use. The handshake belongs to the first Read or Write,
 	// as crypto/tls does it, and is then bounded by HandshakeTimeout.
-	// nil: plain TCP.
+	// nil: TCP, with sums of our own (records, see DESIGN.md).
 	WrapDialled  func(conn net.Conn, address string) net.Conn
 	WrapAccepted func(conn net.Conn) net.Conn
 }

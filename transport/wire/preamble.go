@@ -14,7 +14,7 @@ import (
 const (
 	preambleSize = 8
 	magic        = "\xf1FLOE"
-	version      = 1
+	version      = 2 // 1 had no records
 )
 
 // kind says what a connection carries.

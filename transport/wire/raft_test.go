@@ -131,7 +131,7 @@ func TestRaftRequestMustNotStandStill(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := nc.Write([]byte("half")); err != nil {
+	if _, err := seal(nc, time.Minute).Write([]byte("half")); err != nil {
 		t.Fatal(err)
 	}
 	b := make([]byte, 4)

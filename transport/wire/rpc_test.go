@@ -329,10 +329,11 @@ func TestShutdownOnTheWire(t *testing.T) {
 		<-release
 		return []byte("done"), nil
 	})
-	nc := dialRaw(t, server)
-	if err := greet(nc, kindRPC); err != nil {
+	raw := dialRaw(t, server)
+	if err := greet(raw, kindRPC); err != nil {
 		t.Fatal(err)
 	}
+	nc := seal(raw, time.Minute)
 	request := func(id uint64) {
 		if _, err := nc.Write(rawFrame(-1, message{typ: msgRequest, id: id, name: "m"}.head(nil))); err != nil {
 			t.Fatal(err)
