@@ -228,6 +228,26 @@ func TestDiskHangsOnFollower(t *testing.T) {
 	})
 }
 
+// TestStopWhileDiskHangs: the end waits for --disk-stall and no longer.
+func TestStopWhileDiskHangs(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, disks := faultyCluster(t, 3)
+		leader := c.Leader()
+		release := disks[leader.Name].hang(t)
+		go leader.Propose(t.Context(), create("stuck"), "test")
+		waitProblem(c, leader, "hangs")
+		began := time.Now()
+		leader.Stop()
+		if took := time.Since(began); took > 2*cluster.DefaultDiskStall {
+			t.Errorf("the end took %v", took)
+		}
+		if err := leader.Err(); err == nil || !strings.Contains(err.Error(), leader.Config.DataDir) || !strings.Contains(err.Error(), "hangs") {
+			t.Errorf("got %v", err)
+		}
+		release()
+	})
+}
+
 // TestSlowDiskCostsNoElection: pauses of 300 ms are no reason.
 func TestSlowDiskCostsNoElection(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -178,8 +178,10 @@ func (h *half) stop() {
 	h.mu.Unlock()
 	shutdown := h.raft.Shutdown()
 	h.layer.Close() // wakes what waits for the network
-	if err := shutdown.Error(); err != nil {
-		h.n.log.Warn("raft did not stop cleanly", "error", err)
+	if !h.awaitShutdown(shutdown) {
+		h.n.abandoned.Store(true)
+		close(h.gone) // nobody answers any more
+		return
 	}
 	h.trans.Close()
 	close(h.gone)

@@ -38,12 +38,13 @@ type Node struct {
 	leaving  atomic.Bool // Leave is under way, and notes the end itself
 	poke     *broadcast  // something about this node changed
 
-	space    *space
-	witness  *witness
-	marks    marks
-	vouched  atomic.Bool // others have told what they know of this node
-	gaveUp   atomic.Pointer[time.Time]
-	diverged atomic.Pointer[difference] // this state is not that of the others
+	space     *space
+	witness   *witness
+	marks     marks
+	vouched   atomic.Bool // others have told what they know of this node
+	abandoned atomic.Bool // a disk operation hangs for good: the process has to end
+	gaveUp    atomic.Pointer[time.Time]
+	diverged  atomic.Pointer[difference] // this state is not that of the others
 
 	// identity is what identity.json says. Readers take no lock: writing it
 	// may take as long as the disk likes.
@@ -176,6 +177,8 @@ func (n *Node) clusterID() string { return n.Identity().ClusterID }
 // At its end it stops in this order: leadership is handed over, Raft stops,
 // gossip says good-bye, background work ends, the store is closed, the lock
 // is released. The caller stops its faces before and its peer port after.
+// Where a disk operation hangs, it returns an error without all that, and the
+// process has to end.
 func (n *Node) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	n.wg.Go(n.streams.run)
@@ -183,6 +186,9 @@ func (n *Node) Run(ctx context.Context) error {
 	err := n.live(ctx)
 	cancel()
 	n.stopNetwork()
+	if n.abandoned.Load() {
+		return errors.Join(err, fmt.Errorf("node %s, data directory %s: a disk operation hangs; ended without waiting for it", n.id, n.cfg.DataDir))
+	}
 	n.wg.Wait()
 	n.writeWitness()
 	n.noteCommit()
@@ -215,7 +221,7 @@ func (n *Node) live(ctx context.Context) error {
 	if err := n.checkStart(ctx); err != nil {
 		return err
 	}
-	for ctx.Err() == nil {
+	for ctx.Err() == nil && !n.abandoned.Load() {
 		if err := n.phase(ctx); err != nil && ctx.Err() == nil {
 			return err
 		}

@@ -36,6 +36,26 @@ func (h *half) watchDisk(ctx context.Context) {
 	}
 }
 
+// awaitShutdown waits until Raft has stopped, and tells whether it has: not
+// while an operation hangs for longer than --disk-stall.
+func (h *half) awaitShutdown(shutdown raft.Future) bool {
+	done := make(chan error, 1)
+	go func() { done <- shutdown.Error() }()
+	for {
+		select {
+		case err := <-done:
+			if err != nil {
+				h.n.log.Warn("raft did not stop cleanly", "error", err)
+			}
+			return true
+		case <-time.After(h.n.cfg.DiskStall / 8):
+			if h.disk.health.Stalled() >= h.n.cfg.DiskStall {
+				return false
+			}
+		}
+	}
+}
+
 // mayFallSilent tells whether it would help, and is not too soon.
 func (h *half) mayFallSilent() bool {
 	if len(h.n.voters()) < 2 {
