@@ -16,6 +16,7 @@ import (
 
 	"floe/fsm"
 	"floe/transport/http/api"
+	"floe/transport/http/web"
 )
 
 const (
@@ -84,6 +85,7 @@ func (s *Server) routes(mux *http.ServeMux) {
 		"GET /v1/routes/relay":   s.showRelay,
 		"POST /v1/routes/relay":  s.setRelay,
 		"GET /v1/apps":           s.listApps,
+		"GET /v1/traffic":        s.traffic,
 		"GET /v1/trace/message":  s.traceMessage,
 		"GET /v1/meids":          s.listMEIDs,
 		"POST /v1/meids":         s.setMEIDs,
@@ -100,6 +102,7 @@ func (s *Server) routes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /healthz", s.healthz)
 	mux.HandleFunc("GET /readyz", s.readyz)
 	mux.Handle("GET /metrics", s.newMetrics())
+	web.Handle(mux.Handle)
 	mux.HandleFunc("/", s.nowhere)
 }
 
