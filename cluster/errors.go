@@ -29,6 +29,9 @@ func (e *NoQuorum) Error() string {
 	if e.LastLeader != "" {
 		text += ", last leader " + e.LastLeader
 	}
+	if missing := e.Voters/2 + 1 - e.Reachable; e.Voters > 0 && missing > 0 {
+		text += fmt.Sprintf("; start %d more, or see floe recover if they are lost for good", missing)
+	}
 	if e.Reason != "" {
 		text += "; " + e.Reason
 	}
