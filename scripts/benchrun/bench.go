@@ -15,11 +15,13 @@ import (
 // bench is one run of the program.
 type bench struct {
 	options
-	temp   string // holds all data; removed at the end
-	sides  [2]system
-	loaded [2]system // the same for rows with events
-	report *report
-	log    io.Writer // progress, for people
+	temp string // holds all data; removed at the end
+	// The program to measure and routing's benchmarks; of RMR rows.
+	floePath, routingTest string
+	sides                 [2]system
+	loaded                [2]system // the same for rows with events
+	report                *report
+	log                   io.Writer // progress, for people
 }
 
 // result is what a row came to.
@@ -74,21 +76,29 @@ func (b *bench) runAll(ctx context.Context, rows []row) error {
 
 // chooseSides makes sure that there are programs to run.
 func (b *bench) chooseSides(ctx context.Context) error {
+	if b.suite == rmrSuite {
+		return b.chooseRMR(ctx)
+	}
 	err := errors.Join(b.tool(ctx, "scripts/install-deps", "--no-js"), b.tool(ctx, "scripts/peers/build"))
 	b.sides = [2]system{iceStorm("IceStorm"), iceStorm("IceStorm")}
 	b.loaded = b.sides
 	if b.control || err != nil {
 		return err
 	}
-	program := b.options.floe
-	if program == "" {
-		program = filepath.Join(b.temp, "floe")
-		err = b.tool(ctx, "go", "build", "-o", program, "./cmd/node")
-	}
+	program, err := b.program(ctx)
 	b.sides[0] = floe(program)
 	b.loaded = b.sides
 	b.loaded[0] = floe(program, strings.Fields(b.floeFlags)...)
 	return err
+}
+
+// program returns the floe to measure, built unless one was given.
+func (b *bench) program(ctx context.Context) (string, error) {
+	if b.options.floe != "" {
+		return b.options.floe, nil
+	}
+	path := filepath.Join(b.temp, "floe")
+	return path, b.tool(ctx, "go", "build", "-o", path, "./cmd/node")
 }
 
 // tool runs a program of the build; its output is shown where it fails.
@@ -112,7 +122,7 @@ func (b *bench) runRow(ctx context.Context, r row) result {
 	}
 	for range rounds {
 		for side, kind := range sides {
-			if r.alone && side == 1 {
+			if side == 1 && (r.alone || kind.name == "") {
 				continue
 			}
 			s, err := r.run(ctx, b, kind)

@@ -1,5 +1,5 @@
-// Command benchrun measures floe against a stock IceStorm with the same clients on the same machine; scripts/bench
-// builds and starts it from the top of the repository.
+// Command benchrun measures floe, against a stock IceStorm with the same clients on the same machine (ice), and with RMR
+// applications (rmr); scripts/bench builds and starts it from the top of the repository.
 //
 // A row is one load. Each round runs a row on floe and then on IceStorm, each time with a new server that has the
 // machine to itself; the ratio of a row is the median of the rounds' ratios, so that what changes slowly on the

@@ -16,16 +16,16 @@ type machine struct {
 	MemoryMB   float64 `json:"memory_mb"`
 	Kernel     string  `json:"kernel"`
 	Go         string  `json:"go"`
-	Ice        string  `json:"ice"`
-	FileSystem string  `json:"file_system"` // of the servers' data
-	Load       string  `json:"load"`        // average over the minute before
+	Ice        string  `json:"ice,omitempty"` // empty where it takes no part
+	FileSystem string  `json:"file_system"`   // of the servers' data
+	Load       string  `json:"load"`          // average over the minute before
 }
 
 // thisMachine looks around; what can't be found is called unknown.
 func thisMachine(data string) machine {
 	m := machine{
 		CPU: cpuModel(readText("/proc/cpuinfo")), Cores: runtime.NumCPU(), Kernel: firstWord(readText("/proc/sys/kernel/osrelease")),
-		Go: runtime.Version(), Ice: iceVersion(), FileSystem: fileSystem(data), Load: firstWord(readText("/proc/loadavg")),
+		Go: runtime.Version(), FileSystem: fileSystem(data), Load: firstWord(readText("/proc/loadavg")),
 	}
 	if kb, err := parseStatus(readText("/proc/meminfo"), "MemTotal"); err == nil {
 		m.MemoryMB = kb * 1024 / 1e6
@@ -34,8 +34,12 @@ func thisMachine(data string) machine {
 }
 
 func (m machine) String() string {
-	return fmt.Sprintf("Machine: %d cores of %s, %.1f GB, Linux %s, data on %s; %s, Ice %s; load before the run %s.",
-		m.Cores, m.CPU, m.MemoryMB/1e3, m.Kernel, m.FileSystem, m.Go, m.Ice, m.Load)
+	ice := ""
+	if m.Ice != "" {
+		ice = ", Ice " + m.Ice
+	}
+	return fmt.Sprintf("Machine: %d cores of %s, %.1f GB, Linux %s, data on %s; %s%s; load before the run %s.",
+		m.Cores, m.CPU, m.MemoryMB/1e3, m.Kernel, m.FileSystem, m.Go, ice, m.Load)
 }
 
 func readText(path string) string {

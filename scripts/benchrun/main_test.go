@@ -12,7 +12,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestWrongCommandLinesAreUsage(t *testing.T) {
 	for _, args := range [][]string{
-		{}, {"rmr"}, {"ice", "--fast"}, {"ice", "more"}, {"ice", "--rounds", "0"}, {"ice", "--rounds", "x"},
+		{}, {"all"}, {"rmr", "--control"}, {"ice", "--peer", "x"}, {"rmr", "more"}, {"ice", "--fast"}, {"ice", "more"}, {"ice", "--rounds", "0"}, {"ice", "--rounds", "x"},
 		{"ice", "--seconds", "0"}, {"ice", "--seconds", "1e9"}, {"ice", "--rows", "("}, {"--short", "ice"},
 	} {
 		var stdout, stderr bytes.Buffer

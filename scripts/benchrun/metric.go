@@ -24,6 +24,26 @@ const (
 	ready     metric = "ms to ready"  // from start until it takes changes
 )
 
+// The figures of the RMR rows.
+const (
+	perOp        metric = "ns"               // of one call
+	allocs       metric = "allocations"      // of one call
+	readable     metric = "ms to readable"   // from the start of `floe routes load` until every node answers by the table
+	acked        metric = "ms to ack"        // until an application has acknowledged it
+	held         metric = "held ms"          // the longest that making a topic took meanwhile
+	heldIdle     metric = "idle held ms"     // the longest in a second without a load, just before
+	leaderRSS    metric = "leader MB"        // VmRSS of the leader
+	leaderAnon   metric = "leader anon MB"   // RssAnon: without the program's text and the mapped pages of its log
+	followerRSS  metric = "follower MB"      // VmRSS of the larger follower
+	followerAnon metric = "follower anon MB" // RssAnon of the larger follower
+	messages     metric = "messages/s"       // that arrived, all receivers together
+	cpuMessage   metric = "CPU µs/message"   // of floe, per message that arrived
+	directP50    metric = "direct p50 µs"    // the same applications without floe between them
+	directP99    metric = "direct p99 µs"
+	lastAck      metric = "ms to last ack" // from a change's request to the last application's acknowledgement
+	worstAck     metric = "worst ms"       // the same, of the slowest change
+)
+
 // sample holds the figures of one run.
 type sample map[metric]float64
 

@@ -15,7 +15,8 @@ import (
 type report struct {
 	out     io.Writer
 	text    strings.Builder
-	names   [2]string
+	suite   string
+	names   [2]string // the second is empty where there is nothing to compare with
 	machine machine
 	rounds  int
 	current *table
@@ -23,9 +24,16 @@ type report struct {
 }
 
 func newReport(b *bench, stdout io.Writer) *report {
-	r := &report{names: [2]string{b.sides[0].name, b.sides[1].name}, machine: thisMachine(b.temp), rounds: b.rounds}
+	r := &report{suite: b.suite, names: [2]string{b.sides[0].name, b.sides[1].name}, machine: thisMachine(b.temp), rounds: b.rounds}
+	if r.suite == iceSuite {
+		r.machine.Ice = iceVersion()
+	}
 	r.out = io.MultiWriter(stdout, &r.text)
 	fmt.Fprintf(r.out, "%s\n", r.machine)
+	if r.names[1] == "" {
+		fmt.Fprintf(r.out, "Each cell: the median of %d rounds.\n", b.rounds)
+		return r
+	}
 	fmt.Fprintf(r.out, "Each cell: %s : %s = ratio, medians of %d paired rounds.\n", r.names[0], r.names[1], b.rounds)
 	return r
 }
@@ -58,7 +66,7 @@ func cell(r result, m metric) string {
 	switch {
 	case math.IsNaN(a) && math.IsNaN(b):
 		return "-"
-	case r.alone:
+	case len(r.samples[1]) == 0:
 		return format(a)
 	}
 	text := format(a) + " : " + format(b)
@@ -81,7 +89,9 @@ func remark(r result) string {
 		notes = append(notes, t.verdict(r))
 	}
 	switch a, b := r.bound(0), r.bound(1); {
-	case r.table != flatOut:
+	case !r.table.limited:
+	case a && len(r.samples[1]) == 0:
+		notes = append(notes, "limited by the clients")
 	case a && b:
 		notes = append(notes, "limited by the clients on both sides")
 	case a:
@@ -122,7 +132,7 @@ func (r *report) save(dir string) error {
 		return err
 	}
 	return errors.Join(
-		os.WriteFile(filepath.Join(dir, "bench-ice.json"), append(data, '\n'), 0o666),
-		os.WriteFile(filepath.Join(dir, "bench-ice.md"), []byte(r.text.String()), 0o666),
+		os.WriteFile(filepath.Join(dir, "bench-"+r.suite+".json"), append(data, '\n'), 0o666),
+		os.WriteFile(filepath.Join(dir, "bench-"+r.suite+".md"), []byte(r.text.String()), 0o666),
 	)
 }

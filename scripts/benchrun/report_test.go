@@ -69,7 +69,7 @@ func TestRemarkNamesTheLimitAndWhatBroke(t *testing.T) {
 
 func TestReportIsPrintedAndSaved(t *testing.T) {
 	var stdout bytes.Buffer
-	r := newReport(&bench{options: options{rounds: 3}, temp: t.TempDir(), sides: [2]system{{name: "floe"}, {name: "IceStorm"}}}, &stdout)
+	r := newReport(&bench{options: options{suite: iceSuite, rounds: 3}, temp: t.TempDir(), sides: [2]system{{name: "floe"}, {name: "IceStorm"}}}, &stdout)
 	r.add(resultOf(creating, sample{creates: 300}, sample{creates: 100},
 		target{metric: creates, ratio: true, atLeast: true, limit: 2}))
 	r.add(resultOf(creating, sample{}, sample{}, target{metric: creates, limit: 1}))

@@ -17,6 +17,8 @@ import (
 type server struct {
 	manager string // proxy of its topic manager
 	pid     int
+	// HOST:PORT of the API, of messages and of tables; of RMR rows.
+	http, rmr, rtg string
 	// From its start to its first answer to an Ice client, and until it takes changes; floe only.
 	answered, ready time.Duration
 	*child

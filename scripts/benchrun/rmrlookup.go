@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+)
+
+// lookup is one of routing's own benchmarks.
+type lookup struct{ name string } // a pattern as -test.bench takes it
+
+func (l lookup) run(ctx context.Context, b *bench, _ system) (sample, error) {
+	out, err := exec.CommandContext(ctx, b.routingTest, "-test.run", "^$", "-test.bench", l.name, "-test.benchtime", "300ms").CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s", l.name, err, out)
+	}
+	return parseBenchmark(string(out))
+}
+
+// parseBenchmark reads the line of the one benchmark that ran: `BenchmarkX-2  100  12.3 ns/op  0 B/op  0 allocs/op`.
+func parseBenchmark(text string) (sample, error) {
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "Benchmark") {
+			continue
+		}
+		s := sample{}
+		words := strings.Fields(line)
+		for i := 3; i < len(words); i += 2 {
+			v, err := strconv.ParseFloat(words[i-1], 64)
+			if err != nil {
+				return nil, fmt.Errorf("not a figure in %q: %q", line, words[i-1])
+			}
+			switch words[i] {
+			case "ns/op":
+				s[perOp] = v
+			case "allocs/op":
+				s[allocs] = v
+			}
+		}
+		if len(s) == 2 {
+			return s, nil
+		}
+	}
+	return nil, fmt.Errorf("no benchmark's figures in:\n%s", text)
+}
