@@ -43,7 +43,7 @@ func newLabOf(t *testing.T, c lab.Config, script string) *lab.Lab {
 		if _, err := os.Stat(l.Dir()); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s is still there: %v", l.Dir(), err)
 		}
-		if left, _ := filepath.Glob("/run/netns/floe-*"); slices.ContainsFunc(left, func(p string) bool { return strings.HasPrefix(p, "/run/netns/floe-"+filepath.Base(l.Dir())+"-") }) {
+		if left, _ := filepath.Glob("/run/netns/floe-*"); l.Namespaces && slices.ContainsFunc(left, func(p string) bool { return strings.HasPrefix(p, "/run/netns/floe-"+filepath.Base(l.Dir())+"-") }) {
 			t.Errorf("namespaces are still there: %v", left)
 		}
 		if mounts, err := os.ReadFile("/proc/self/mountinfo"); err != nil || strings.Contains(string(mounts), l.Dir()+"/") {
