@@ -133,7 +133,6 @@ type lane struct {
 	Quality
 	to    *os.File
 	queue chan held
-	last  time.Time // when the frame before is due
 }
 
 // held is a frame that waits.
@@ -154,7 +153,7 @@ func newLane(q Quality, to *os.File) *lane {
 	return l
 }
 
-// run sends frames when they are due.
+// run sends frames when they are due, one after the other.
 func (l *lane) run() {
 	for h := range l.queue {
 		time.Sleep(time.Until(h.due))
@@ -184,10 +183,6 @@ func (l *lane) take(frame []byte) {
 
 // put has a frame wait behind those before it.
 func (l *lane) put(h held) {
-	if h.due.Before(l.last) {
-		h.due = l.last
-	}
-	l.last = h.due
 	select {
 	case l.queue <- h:
 	default:
