@@ -87,10 +87,10 @@ func holdsTable(blocks []RouteBlock) bool {
 }
 
 // partSize is about how many bytes of records one log entry of a large load
-// holds: so many are applied in far less than the 50 ms by which a load may
-// hold up other commands. partMEIDs bounds one record.
+// holds: so many are applied in about 10 ms, for which another command may
+// have to wait twice, and disk and network come on top of it. partMEIDs bounds one record.
 const (
-	partSize  = 256 << 10
+	partSize  = 128 << 10
 	partMEIDs = 1000
 )
 

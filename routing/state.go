@@ -41,6 +41,7 @@ func (e *Edit) Do(u Update) error {
 			return fmt.Errorf("block %d: %w", i+1, err)
 		}
 	}
+	e.table.settle()
 	return nil
 }
 

@@ -10,12 +10,13 @@ import (
 // tableEdit is a table being made from another. Shards are copied when they
 // are first written.
 type tableEdit struct {
-	was   *Table
-	now   *Table
-	owned [tableShards]bool
-	dirty map[uint64]bool
-	full  bool              // everything was dropped: what is left must be compared
-	names map[string]string // endpoints and senders, one copy of each
+	was     *Table
+	now     *Table // its digest is without the routes in fresh
+	owned   [tableShards]bool
+	changed map[uint64]struct{} // keys with other entries than before; but see full
+	fresh   map[uint64]*route   // routes without a digest
+	full    bool                // everything was dropped: what is missing now is not in changed
+	names   map[string]string   // endpoints and senders, one copy of each
 }
 
 func (t *Table) edit() *tableEdit {
@@ -23,7 +24,7 @@ func (t *Table) edit() *tableEdit {
 		t = new(Table)
 	}
 	now := *t
-	return &tableEdit{was: t, now: &now, dirty: map[uint64]bool{}, names: map[string]string{}}
+	return &tableEdit{was: t, now: &now, changed: map[uint64]struct{}{}, fresh: map[uint64]*route{}, names: map[string]string{}}
 }
 
 // clear drops all routes.
@@ -32,6 +33,8 @@ func (e *tableEdit) clear() {
 	for i := range e.owned {
 		e.owned[i] = true
 	}
+	clear(e.fresh)
+	clear(e.changed)
 	e.full = true
 }
 
@@ -46,17 +49,26 @@ func (e *tableEdit) entries(key Key) []*Entry {
 // that are as they were before the edit keep their identity.
 func (e *tableEdit) put(key Key, entries []*Entry) {
 	p := key.packed()
-	e.dirty[p] = true
 	e.drop(p)
+	was := e.was.route(p)
+	if was == nil && len(entries) == 0 {
+		delete(e.changed, p)
+		return
+	}
+	e.changed[p] = struct{}{}
 	if len(entries) == 0 {
 		return
 	}
 	r := &route{entries: entries}
-	if was := e.was.route(p); was != nil {
+	if was != nil {
 		was.adopt(&entries[len(entries)-1]) // those before it went through here
-		if equalEntries(was.entries, entries) {
-			r = was
-		}
+	}
+	if was != nil && equalEntries(was.entries, entries) {
+		r = was
+		e.now.digest = e.now.digest.Add(r.digest)
+		delete(e.changed, p)
+	} else {
+		e.fresh[p] = r
 	}
 	e.writable(p)[p] = r
 	e.now.keys++
@@ -67,6 +79,11 @@ func (e *tableEdit) drop(p uint64) {
 	old := e.now.route(p)
 	if old == nil {
 		return
+	}
+	if _, fresh := e.fresh[p]; fresh {
+		delete(e.fresh, p)
+	} else {
+		e.now.digest = e.now.digest.Sub(old.digest)
 	}
 	delete(e.writable(p), p)
 	e.now.keys--
@@ -139,38 +156,46 @@ func (e *tableEdit) list(names []string) []string {
 	return list
 }
 
+// settle gives the routes of the records so far their digests. Done from time
+// to time it keeps the work of commit small.
+func (e *tableEdit) settle() {
+	for _, r := range e.fresh {
+		r.digest = digestOf(r.entries)
+		e.now.digest = e.now.digest.Add(r.digest)
+	}
+	clear(e.fresh)
+}
+
 // commit ends the edit and returns the table and the keys whose entries are
 // not what they were, sorted.
 func (e *tableEdit) commit() (*Table, []Key) {
-	if e.full {
-		for i := range e.was.shards {
-			for p := range e.was.shards[i] {
-				e.dirty[p] = true
-			}
-		}
-	}
-	packed := make([]uint64, 0, len(e.dirty))
-	digest := e.was.digest
-	for p := range e.dirty {
-		was, now := e.was.route(p), e.now.route(p)
-		if was == now {
-			continue
-		}
+	e.settle()
+	packed := make([]uint64, 0, len(e.changed))
+	for p := range e.changed {
 		packed = append(packed, p^signs)
-		if now != nil {
-			now.digest = digestOf(now.entries)
-			digest = digest.Add(now.digest)
-		}
-		if was != nil {
-			digest = digest.Sub(was.digest)
-		}
 	}
-	e.now.digest = digest
+	if e.full {
+		packed = append(packed, e.missing()...)
+	}
 	if len(packed) == 0 {
 		return e.was, nil
 	}
 	slices.Sort(packed)
 	return e.now, unpackAll(packed)
+}
+
+// missing returns the keys that had entries and have none, packed to be sorted,
+// but for those that are in changed.
+func (e *tableEdit) missing() []uint64 {
+	var packed []uint64
+	for i := range e.was.shards {
+		for p := range e.was.shards[i] {
+			if _, known := e.changed[p]; !known && e.now.shards[i][p] == nil {
+				packed = append(packed, p^signs)
+			}
+		}
+	}
+	return packed
 }
 
 // unpackAll turns sorted numbers back into keys.
