@@ -37,3 +37,34 @@ func TestGOGCRules(t *testing.T) {
 		t.Errorf("the pace was changed to %d", got)
 	}
 }
+
+// After a large load the memory goes back to the system by itself, once.
+func TestQuietNodeGivesMemoryBack(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // nothing is collected in between
+	debug.FreeOSMemory()
+	p := &pacer{seen: readHeap().allocated}
+	burst()
+	before := readHeap()
+	p.quiet()
+	if p.kept != 0 || p.timer == nil {
+		t.Fatal("given back while a lot is allocated")
+	}
+	p.timer.Stop()
+	p.quiet()
+	if after := readHeap(); p.kept == 0 || after.taken+worthFreeing > before.taken {
+		t.Errorf("%d bytes of heap, %d before", after.taken, before.taken)
+	}
+	kept := p.kept
+	if p.quiet(); p.kept != kept {
+		t.Error("given back twice")
+	}
+}
+
+// burst makes garbage of more than is worth freeing.
+func burst() {
+	var all [][]byte
+	for range 2 * worthFreeing / (1 << 20) {
+		all = append(all, make([]byte, 1<<20))
+	}
+	runtime.KeepAlive(all)
+}
