@@ -54,7 +54,10 @@ func (n *Node) info() nodeInfo {
 }
 
 // hello answers a hello and learns from it.
-func (n *Node) hello(_ context.Context, _ string, from nodeInfo) (nodeInfo, error) {
+func (n *Node) hello(_ context.Context, caller string, from nodeInfo) (nodeInfo, error) {
+	if from.ID != caller {
+		return nodeInfo{}, refused(codeInvalid, "node %s says hello as node %s", caller, from.ID)
+	}
 	n.learn(from)
 	info := n.info()
 	if seen, ok := n.witness.of(from.ID); ok && from.Cluster == info.Cluster {

@@ -51,7 +51,10 @@ func (n *Node) requestJoin(ctx context.Context, address string, incarnation uint
 }
 
 // join answers a node that wants to enter; the leader decides.
-func (n *Node) join(ctx context.Context, _ string, r joinRequest) (joinReply, error) {
+func (n *Node) join(ctx context.Context, caller string, r joinRequest) (joinReply, error) {
+	if r.ID != caller && !r.Forwarded {
+		return joinReply{}, refused(codeInvalid, "node %s asks to join as node %s", caller, r.ID)
+	}
 	id := n.Identity()
 	if id.State != logstore.Member {
 		return joinReply{}, refused(codeNoCluster, "node %s is in no cluster itself (%s)", n.id, id.State)

@@ -17,6 +17,8 @@ type Handler = func(ctx context.Context, fromID string, body []byte) ([]byte, er
 type methods struct {
 	mu sync.RWMutex
 	by map[string]method
+
+	impostors impostors
 }
 
 type method struct {
@@ -119,10 +121,13 @@ func cutText(b []byte) (string, []byte, bool) {
 }
 
 // serve is what Network.Server calls.
-func (n *Node) serve(ctx context.Context, _ net.Addr, name string, request []byte) ([]byte, error) {
+func (n *Node) serve(ctx context.Context, from net.Addr, name string, request []byte) ([]byte, error) {
 	node, cluster, body, err := unseal(request)
 	if err != nil {
 		return nil, refused(codeInvalid, "%s: %v", name, err)
+	}
+	if err := n.checkCaller(from, node, name); err != nil {
+		return nil, err
 	}
 	m, ok := n.methods.get(name)
 	if !ok {

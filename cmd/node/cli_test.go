@@ -186,7 +186,7 @@ func TestFlagsOfTheDesign(t *testing.T) {
 		rtg-published nbi-config allow-from insecure non-voter join bootstrap-expect flush-interval discard-interval send-timeout queue-events
 		queue-bytes queue-policy message-size-max timing disk-stall snapshot-threshold snapshot-interval auto-remove auto-remove-min
 		ice-instance ice-locator ice-adapter-id ice-config seed-routes probe refuse-reserved rtg-chunk app-expire log-level
-		log-format tls-cert tls-key tls-ca gossip-key-file`
+		log-format tls-cert tls-key tls-ca ice-tls-cert ice-tls-key ice-tls-ca gossip-key-file`
 	flags := pflag.NewFlagSet("start", pflag.ContinueOnError)
 	startFlags(flags)
 	for _, name := range strings.Fields(all) {

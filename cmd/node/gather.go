@@ -47,13 +47,14 @@ type figures struct {
 	cluster   cluster.Figures
 	standing  standing
 	listeners []listenerStats
+	secrets   certificateFigures
 }
 
 // figures takes them from a running node.
 func (n *node) figures() figures {
 	return figures{
 		events: n.hub.Stats(), native: n.native.Stats(), messages: n.messageFigures(), view: n.cluster.View(), cluster: n.cluster.Figures(),
-		standing: n.standing(), listeners: n.listenerFigures(),
+		standing: n.standing(), listeners: n.listenerFigures(), secrets: n.certificateFigures(),
 	}
 }
 
@@ -86,6 +87,7 @@ func (g *gatherer) Collect(out chan<- prometheus.Metric) {
 	s.raft(now.cluster, now.standing)
 	s.store(now.cluster)
 	s.listeners(now.listeners)
+	s.certificates(now.secrets)
 }
 
 // samples is where the metrics of one scrape go.

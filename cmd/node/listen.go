@@ -92,11 +92,11 @@ func (o *options) checkPeer() error {
 func (o *options) checkReach() error {
 	insecure := o.list("insecure")
 	for _, name := range []string{"peer", "http"} {
-		if at := beyond(o.at[name]); at != "" && !slices.Contains(insecure, name) {
-			return usagef("--%s %s can be reached from other machines, and certificates for it come with a later version: say --insecure=%s to run it in the clear", name, at, name)
+		if at := beyond(o.at[name]); at != "" && !o.encrypted(name) && !slices.Contains(insecure, name) {
+			return usagef("--%s %s can be reached from other machines: give --tls-cert, --tls-key and --tls-ca (floe cert makes them), or say --insecure=%s to run it in the clear", name, at, name)
 		}
 	}
-	for _, name := range []string{"ice", "ice-ws", "rmr", "rmr-topics", "rtg", "nbi"} {
+	for _, name := range []string{"ice", "ice-ws", "rmr", "rmr-topics", "rtg", "nbi", "metrics"} {
 		if at := beyond(o.at[name]); at != "" && len(o.allow) == 0 {
 			return usagef("--%s %s can be reached from other machines: say with --allow-from CIDR[,...] who may use it", name, at)
 		}
@@ -113,13 +113,6 @@ func beyond(at []string) string {
 		}
 	}
 	return ""
-}
-
-func (o *options) checkTLS() error {
-	if len(o.at["ice-ssl"])+len(o.at["ice-wss"]) > 0 && (o.text("tls-cert") == "" || o.text("tls-key") == "") {
-		return usagef("--ice-ssl and --ice-wss need --tls-cert and --tls-key")
-	}
-	return nil
 }
 
 func (o *options) checkAdapter() error {

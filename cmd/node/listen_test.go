@@ -74,6 +74,17 @@ func TestSafeByDefault(t *testing.T) {
 		{"--ice [::]:10000", "--allow-from"},
 		{"--ice-ws 10.0.0.1:1", "--allow-from"},
 		{"--http 10.0.0.1:1", "--insecure=http"},
+		{"--http 10.0.0.1:1", "floe cert makes them"},
+		{"--metrics 10.0.0.1:1", "--allow-from"},
+		{"--bind 10.0.0.1 --allow-from 10.0.0.0/8 --tls-cert c --tls-key k --tls-ca a", ""},
+		{"--bind 10.0.0.1 --tls-cert c --tls-key k --tls-ca a", "--allow-from"},
+		{"--tls-cert c --tls-ca a", "--tls-key go together"},
+		{"--tls-cert c --tls-key k", "--tls-cert needs --tls-ca"},
+		{"--tls-ca a", "--tls-cert needs --tls-ca"},
+		{"--ice-tls-key k", "--ice-tls-key go together"},
+		{"--ice-ssl :1", "--ice-tls-cert"},
+		{"--ice-ssl :1 --ice-tls-cert c --ice-tls-key k", ""},
+		{"--ice-ssl :1 --tls-cert c --tls-key k --tls-ca a", ""},
 	}
 	for _, tt := range tests {
 		_, err := optionsOf(t, strings.Fields(tt.args)...)

@@ -14,6 +14,7 @@ import (
 
 	"floe/cluster"
 	"floe/routing/derive"
+	"floe/transport/certs"
 	"floe/transport/delivery"
 	"floe/transport/federation"
 	"floe/transport/http"
@@ -34,6 +35,7 @@ type node struct {
 	log     hclog.InterceptLogger
 	started time.Time
 
+	tls        *certs.Source // nil: no certificates
 	port       *wire.Port
 	sockets    *sockets
 	cluster    *cluster.Node
@@ -68,7 +70,7 @@ type node struct {
 func build(o *options) (*node, error) {
 	n := &node{options: o, started: time.Now(), leave: make(chan struct{}), listening: map[string]string{}}
 	n.log = newLogger(o)
-	for _, step := range []func() error{n.openPort, n.openSockets, n.openCluster, n.makeFederation, n.makeDelivery, n.makeIce, n.makeNative, n.makeRMR, n.makeNBI, n.makeHTTP} {
+	for _, step := range []func() error{n.openTLS, n.openPort, n.openSockets, n.openCluster, n.makeFederation, n.makeDelivery, n.makeIce, n.makeNative, n.makeRMR, n.makeNBI, n.makeHTTP} {
 		if err := step(); err != nil {
 			n.abandon()
 			return nil, err
@@ -120,7 +122,7 @@ func (n *node) openPort() error {
 	if advertise != "" {
 		advertise = net.JoinHostPort(advertise, "0")
 	}
-	port, err := wire.Listen(wire.Config{Bind: o.at["peer"][0], Advertise: advertise, Log: n.log.Named("peer")})
+	port, err := wire.Listen(wire.Config{Options: n.peerTLS(), Bind: o.at["peer"][0], Advertise: advertise, Log: n.log.Named("peer")})
 	if err != nil {
 		return err
 	}
@@ -156,7 +158,7 @@ func (n *node) openCluster() error {
 	}
 	n.cluster, err = cluster.Open(cluster.Config{
 		DataDir: o.text("data"),
-		ID:      o.text("id"),
+		ID:      n.nodeID(),
 		Network: cluster.Network{
 			Raft: n.port.RaftLayer(), Gossip: n.port.GossipTransport(),
 			Caller: n.port.Client(), Server: n.port, Address: n.port.Advertised(),
@@ -186,6 +188,7 @@ func (n *node) makeFederation() error {
 
 func (n *node) makeHTTP() error {
 	n.http = http.New(http.Config{
+		TLS:      n.httpTLS(),
 		Group:    n.cluster,
 		Nodes:    nodesFace{n},
 		Events:   eventsFace{n.native},
@@ -241,6 +244,7 @@ type part struct {
 func (n *node) run(ctx context.Context) (left int, err error) {
 	failed := make(chan error, 16)
 	core := n.startPart(failed, "cluster", n.cluster.Run)
+	secrets := n.startPart(failed, "tls", n.runTLS)
 	hub := n.startPart(failed, "delivery", n.hub.Run)
 	exchange := n.startPart(failed, "native", n.native.Run)
 	leaders := n.startPart(failed, "leaders", n.countLeaders)
@@ -279,6 +283,7 @@ func (n *node) run(ctx context.Context) (left int, err error) {
 	n.sender.Close(owed)
 	seed.end()
 	leaders.end()
+	secrets.end()
 	core.end()
 	if shut := n.port.Shutdown(limit); shut != nil {
 		n.log.Warn("the peer port did not end in time", "error", shut)
@@ -333,6 +338,9 @@ func (n *node) serveFaces(wg *sync.WaitGroup, failed chan<- error) {
 	}
 	for _, l := range n.sockets.plain["http"] {
 		serve(func() error { return n.http.Serve(l) })
+	}
+	for _, l := range n.sockets.plain["metrics"] {
+		serve(func() error { return n.http.ServeHealth(l) })
 	}
 	n.serveRMR(serve)
 }

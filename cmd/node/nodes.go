@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"floe/transport/http/api"
+	"floe/transport/http/client"
 )
 
 func nodeCommands() []*command {
@@ -82,6 +83,9 @@ func (s *session) sayStatus(st api.Status) {
 	s.say("applied   %d, digest %s", st.AppliedIndex, st.Digest)
 	s.say("topics    %d", st.Topics)
 	s.say("data      %s", st.Data)
+	if c := st.Certificate; c != nil {
+		s.say("tls       node %s of %s until %s, authority until %s", c.Node, c.Cluster, c.Ends.Format(time.DateOnly), c.AuthorityEnds.Format(time.DateOnly))
+	}
 	for _, name := range listenerNames {
 		if at := st.Listeners[name]; at != "" {
 			s.say("%-9s %s", name, at)
@@ -155,6 +159,7 @@ const endTime = 10 * time.Second
 // portsOf returns where the listeners for HTTP and for other nodes, which is
 // the last to close, are reached by who reaches HTTP at the address.
 func portsOf(address string, listeners map[string]string) []string {
+	_, address = client.SplitAddress(address)
 	at := []string{address}
 	host, _, err := net.SplitHostPort(address)
 	bound, _, _ := net.SplitHostPort(firstOf(listeners["http"]))

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -109,10 +110,14 @@ func startNode(args ...string) (r *running, http string, ok bool) {
 		ended <- code
 	}()
 	http, ok = r.out.await(`listening for http +(\S+)`, ended)
-	if ok {
-		ok = awaitReady(http)
+	if !ok {
+		return r, http, false
 	}
-	return r, http, ok
+	inTheClear := http
+	if slices.Contains(args, "--metrics") { // --http speaks TLS, perhaps
+		inTheClear, _ = r.out.await(`listening for metrics +(\S+)`, ended)
+	}
+	return r, http, awaitReady(inTheClear)
 }
 
 // awaitReady asks until a node is ready.
@@ -172,7 +177,8 @@ func cmdCode(ts *testscript.TestScript, neg bool, args []string) {
 var freePorts = []string{"--peer", "127.0.0.1:0", "--ice", "127.0.0.1:0", "--http", "127.0.0.1:0", "--rmr", "127.0.0.1:0", "--rmr-topics", "127.0.0.1:0", "--rtg", "127.0.0.1:0"}
 
 // cmdNode: node NAME [FLAGS...] starts a node with its data in $WORK/NAME and
-// sets FLOE_ADDR, and addresses as $NAME_HTTP and $NAME_PEER.
+// sets FLOE_ADDR, and addresses as $NAME_HTTP, $NAME_PEER and $NAME_METRICS. Where
+// --http speaks TLS, --metrics has to be among the flags.
 func cmdNode(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: node NAME [FLAGS...]")
@@ -194,6 +200,11 @@ func cmdNode(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("FLOE_ADDR", address)
 	ts.Setenv(name+"_HTTP", address)
 	ts.Setenv(name+"_PEER", peer)
+	ts.Setenv(name+"_METRICS", address)
+	if slices.Contains(args, "--metrics") {
+		metrics, _ := r.out.await(`listening for metrics +(\S+)`, nil)
+		ts.Setenv(name+"_METRICS", metrics)
+	}
 }
 
 // cmdRecv: recv NAME FLAGS... starts floe recv on a free port, whose endpoint
@@ -290,7 +301,7 @@ func cmdEnded(ts *testscript.TestScript, neg bool, args []string) {
 
 // scrape returns a node's metrics.
 func scrape(ts *testscript.TestScript, name string) string {
-	resp, err := http.Get("http://" + ts.Getenv(name+"_HTTP") + "/metrics")
+	resp, err := http.Get("http://" + ts.Getenv(name+"_METRICS") + "/metrics")
 	ts.Check(err)
 	defer resp.Body.Close()
 	var b bytes.Buffer

@@ -133,7 +133,7 @@ func (n *node) seedRoutes(ctx context.Context) error {
 // problems are those of a node that its parts don't tell of. A seed that
 // can't be loaded is none any more once there are routes.
 func (n *node) problems() []string {
-	var all []string
+	all := n.tlsProblems()
 	if text := n.seedProblem.Load(); text != nil && n.cluster.View().Routes.LoadedAt == 0 {
 		all = append(all, *text)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"floe/transport/certs"
 	"floe/transport/http/client"
 )
 
@@ -50,11 +52,33 @@ func newSession(std stdio, c *command, flags *pflag.FlagSet) (*session, error) {
 		Timeout:   timeout,
 		OnStale:   func(c client.Copy) { fmt.Fprintf(std.err, "stale: %s\n", c) },
 	}
+	if s.config.TLS, err = clientFiles(flags); err != nil {
+		return nil, err
+	}
 	if f := flags.Lookup("stale"); f != nil {
 		s.config.Stale = f.Value.String() == "true"
 	}
 	s.client = client.New(s.config)
 	return s, nil
+}
+
+// clientFiles are how a command speaks TLS; nil: by its flags it does not.
+func clientFiles(flags *pflag.FlagSet) (*tls.Config, error) {
+	text := func(name string) string { return flags.Lookup(name).Value.String() }
+	files := certs.Files{Cert: text("tls-cert"), Key: text("tls-key"), CA: text("tls-ca")}
+	switch {
+	case (files.Cert == "") != (files.Key == ""):
+		return nil, usagef("--tls-cert and --tls-key go together")
+	case files.CA == "" && files.Cert != "":
+		return nil, usagef("--tls-cert needs --tls-ca, the authority of the cluster")
+	case files.CA == "":
+		return nil, nil
+	}
+	config, err := certs.Client(files)
+	if err != nil {
+		return nil, failure{fmt.Errorf("--tls-ca, --tls-cert, --tls-key: %w", err)}
+	}
+	return config, nil
 }
 
 func (s *session) close() {

@@ -80,7 +80,7 @@ func (s *sockets) openAll(o *options, host string) error {
 }
 
 // plainKinds are the listeners that carry no Ice.
-var plainKinds = []string{"http", "rmr", "rmr-topics", "rtg", "nbi"}
+var plainKinds = []string{"http", "metrics", "rmr", "rmr-topics", "rtg", "nbi"}
 
 // openPlain opens one of them.
 func (s *sockets) openPlain(o *options, name, at, host string) error {
@@ -215,9 +215,10 @@ func (s *sockets) close() {
 }
 
 func serverTLS(o *options) (*tls.Config, error) {
-	cert, err := tls.LoadX509KeyPair(o.text("tls-cert"), o.text("tls-key"))
+	certFile, keyFile, _ := o.iceTLS()
+	cert, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
-		return nil, fmt.Errorf("--tls-cert, --tls-key: %w", err)
+		return nil, fmt.Errorf("certificate for Ice, %s, %s: %w", certFile, keyFile, err)
 	}
 	return &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}, nil
 }

@@ -17,7 +17,8 @@ directory says.
 
 A listener is HOST:PORT, :PORT (the host is that of --bind) or off. Listeners
 beyond this machine are refused unless you say who may use them: --allow-from
-for plain Ice and RMR, --insecure for the peer and HTTP ports.
+for plain Ice, RMR and --metrics, certificates (--tls-cert, --tls-key, --tls-ca; floe
+cert makes them) or --insecure for the peer and HTTP ports.
 
 SIGTERM or Ctrl-C stops the node: it delivers what is queued, within
 --stop-timeout, and says how much was left.`
@@ -56,8 +57,9 @@ func startSettings() []setting {
 		{name: "ice-ws", value: newListener("off"), help: "listener for Ice over WebSocket"},
 		{name: "ice-wss", value: newListener("off"), help: "listener for Ice over WebSocket and ssl"},
 		{name: "http", value: newListener("7480"), help: "listener for the API, /metrics, /healthz and /readyz"},
+		{name: "metrics", value: newListener("off"), help: "listener for /metrics, /healthz and /readyz alone, always in the clear"},
 		{name: "ice-published", value: newText(""), help: "`HOST[:PORT]` or Ice endpoints that Ice clients are told"},
-		{name: "allow-from", value: newPrefixes(""), help: "`CIDR[,...]` that may use plain Ice and RMR beyond this machine"},
+		{name: "allow-from", value: newPrefixes(""), help: "`CIDR[,...]` that may use plain Ice, RMR and --metrics beyond this machine"},
 		{name: "insecure", value: newNames("", "peer", "http"), bare: "peer,http", help: "peer, http or peer,http: which may listen beyond this machine without certificates; bare: both"},
 		{name: "non-voter", value: newBool(), bare: "true", help: "follow and forward, without a vote (first start)"},
 		{name: "join", value: newAddresses(""), help: "`HOST:PORT[,...]` peer addresses of nodes of the cluster"},
@@ -94,9 +96,12 @@ func startSettings() []setting {
 		{name: "app-expire", value: newDuration(24 * time.Hour), help: "after how long a silent RMR app is forgotten"},
 		{name: "log-level", value: newChoice("info", "trace", "debug", "info", "warn", "error"), help: "trace, debug, info, warn or error"},
 		{name: "log-format", value: newChoice("text", "text", "json"), help: "text or json"},
-		{name: "tls-cert", value: newText(""), help: "`FILE` with the certificate, for --ice-ssl and --ice-wss"},
+		{name: "tls-cert", value: newText(""), help: "`FILE` with the node's certificate, which names its cluster and id: --peer and --http speak TLS then"},
 		{name: "tls-key", value: newText(""), help: "`FILE` with the key of --tls-cert"},
-		{name: "tls-ca", value: newText(""), help: "`FILE` with the authorities that subscribers' certificates are checked by"},
+		{name: "tls-ca", value: newText(""), help: "`FILE` with the authority of the cluster's certificates, or several"},
+		{name: "ice-tls-cert", value: newText(""), help: "`FILE` with a certificate for Ice, if not that of --tls-cert"},
+		{name: "ice-tls-key", value: newText(""), help: "`FILE` with the key of --ice-tls-cert"},
+		{name: "ice-tls-ca", value: newText(""), help: "`FILE` with the authorities of subscribers over ssl, if not --tls-ca"},
 		{name: "gossip-key-file", value: newText(""), help: "`FILE` with the secret of the gossip, in base64; FLOE_GOSSIP_KEY holds the secret itself"},
 		{name: "stop-timeout", value: newDuration(10 * time.Second), help: "how long a clean stop may take"},
 	}
@@ -159,7 +164,11 @@ func (s *session) sayStarted(n *node) {
 		}
 	}
 	if told := n.sockets.published["http"]; len(told) > 0 {
-		s.say("floe status --addr %s says how it is", told[0])
+		trust := ""
+		if n.httpTLS() != nil {
+			trust = " --tls-ca " + n.options.text("tls-ca")
+		}
+		s.say("floe status --addr %s%s says how it is", told[0], trust)
 	}
 	s.say("stop with Ctrl-C or SIGTERM")
 }
@@ -170,7 +179,7 @@ func firstOf(list string) string {
 }
 
 // listenerNames are the listeners in the order they are shown.
-var listenerNames = []string{"peer", "ice", "ice-ssl", "ice-ws", "ice-wss", "rmr", "rmr-topics", "rtg", "nbi", "http"}
+var listenerNames = []string{"peer", "ice", "ice-ssl", "ice-ws", "ice-wss", "rmr", "rmr-topics", "rtg", "nbi", "http", "metrics"}
 
 // options are the settings of one start.
 type options struct {

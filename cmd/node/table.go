@@ -99,11 +99,14 @@ func (c *command) addFlags(flags *pflag.FlagSet, shared bool) {
 		flags.Bool("stale", false, "answer from the node's own copy, with or without quorum; a line on stderr says how old it is")
 	}
 	if shared {
-		help := "`HOST:PORT[,...]` of the HTTP listeners of nodes, tried in turn"
+		help := "`HOST:PORT[,...]` of the HTTP listeners of nodes, tried in turn; https:// or http:// may stand before"
 		if c.one {
 			help = "`HOST:PORT` of the node's HTTP listener"
 		}
-		flags.Var(newAddresses("127.0.0.1:7480"), "addr", help)
+		flags.Var(newNodes("127.0.0.1:7480"), "addr", help)
+		flags.Var(newText(""), "tls-ca", "`FILE` with the authority of the cluster; with it nodes are asked over TLS")
+		flags.Var(newText(""), "tls-cert", "`FILE` with your certificate, where rights come from one")
+		flags.Var(newText(""), "tls-key", "`FILE` with the key of --tls-cert")
 		flags.Var(newDuration(timeoutFor(c)), "timeout", "how long to wait for an answer, such as 5s")
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"floe/transport/http/client"
 )
 
 // value is a flag's value: text that was checked when it was set. It is a
@@ -108,6 +110,24 @@ func newAddresses(text string) *value {
 		for i, p := range parts {
 			parts[i] = strings.TrimSpace(p)
 			if err := checkAddress(parts[i]); err != nil {
+				return "", err
+			}
+		}
+		return strings.Join(parts, ","), nil
+	}}
+}
+
+// newNodes takes what newAddresses does, with http:// or https:// before a part if wanted.
+func newNodes(text string) *value {
+	return &value{text: text, kind: "addresses", check: func(s string) (string, error) {
+		parts := strings.Split(s, ",")
+		for i, p := range parts {
+			parts[i] = strings.TrimSpace(p)
+			scheme, host := client.SplitAddress(parts[i])
+			if scheme != "" && scheme != "http" && scheme != "https" {
+				return "", fmt.Errorf("%q is neither http://HOST:PORT nor https://HOST:PORT", p)
+			}
+			if err := checkAddress(host); err != nil {
 				return "", err
 			}
 		}

@@ -93,22 +93,23 @@ func adapterOf(o *options) (ice.Adapter, error) {
 
 // clientTLS is how subscribers over ssl are spoken to; nil: not at all.
 func clientTLS(o *options) (*tls.Config, error) {
-	if o.text("tls-ca") == "" {
+	certFile, keyFile, caFile := o.iceTLS()
+	if caFile == "" {
 		return nil, nil
 	}
-	b, err := os.ReadFile(o.text("tls-ca"))
+	b, err := os.ReadFile(caFile)
 	if err != nil {
-		return nil, fmt.Errorf("--tls-ca: %w", err)
+		return nil, fmt.Errorf("authorities of Ice subscribers: %w", err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(b) {
-		return nil, fmt.Errorf("--tls-ca %s: no certificate in it", o.text("tls-ca"))
+		return nil, fmt.Errorf("authorities of Ice subscribers, %s: no certificate in it", caFile)
 	}
 	config := &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
-	if o.text("tls-cert") != "" {
-		cert, err := tls.LoadX509KeyPair(o.text("tls-cert"), o.text("tls-key"))
+	if certFile != "" {
+		cert, err := tls.LoadX509KeyPair(certFile, keyFile)
 		if err != nil {
-			return nil, fmt.Errorf("--tls-cert, --tls-key: %w", err)
+			return nil, fmt.Errorf("certificate for Ice, %s, %s: %w", certFile, keyFile, err)
 		}
 		config.Certificates = []tls.Certificate{cert}
 	}
@@ -212,6 +213,8 @@ func (n *node) serveStream(ctx context.Context, s *wire.Stream) {
 	switch {
 	case err != nil || s.Name() != eventStream:
 		err = fmt.Errorf("no streams of name %q here", s.Name())
+	case claims(s, h.Node) != nil:
+		err = claims(s, h.Node)
 	case h.Cluster != n.cluster.Identity().ClusterID:
 		err = fmt.Errorf("this is cluster %s, not %s", n.cluster.Identity().ClusterID, h.Cluster)
 	default:

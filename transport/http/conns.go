@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
@@ -41,6 +42,7 @@ type conns struct {
 // conn is one accepted connection.
 type conn struct {
 	net.Conn
+	tls                  bool // what comes is no HTTP, but TLS
 	got, served, foreign atomic.Bool
 }
 
@@ -49,7 +51,7 @@ type conn struct {
 // another protocol's answer.
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	if n > 0 && !c.got.Swap(true) && !beginsRequest(b[:n]) {
+	if n > 0 && !c.got.Swap(true) && !c.tls && !beginsRequest(b[:n]) {
 		c.foreign.Store(true)
 		return 0, io.EOF
 	}
@@ -82,6 +84,7 @@ func (c *conn) fault() string {
 type bounded struct {
 	net.Listener
 	conns *conns
+	tls   bool
 }
 
 // Accept returns the next connection there is room for.
@@ -92,7 +95,7 @@ func (l *bounded) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		if l.conns.open.Load() < MaxConns {
-			return &conn{Conn: c}, nil
+			return &conn{Conn: c, tls: l.tls}, nil
 		}
 		l.conns.refused.Add(1)
 		l.conns.complain(c, "too many connections")
@@ -107,9 +110,18 @@ func (s *conns) known(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
+// connOf finds what the listener accepted, perhaps below TLS.
+func connOf(nc any) (*conn, bool) {
+	if over, ok := nc.(*tls.Conn); ok {
+		nc = over.NetConn()
+	}
+	c, ok := nc.(*conn)
+	return c, ok
+}
+
 // good marks a request's connection as one that speaks HTTP.
 func good(r *http.Request) {
-	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
+	if c, ok := connOf(r.Context().Value(connKey{})); ok {
 		c.served.Store(true)
 	}
 }
@@ -121,7 +133,7 @@ func (s *conns) changed(nc net.Conn, state http.ConnState) {
 		s.open.Add(1)
 	case http.StateClosed, http.StateHijacked:
 		s.open.Add(-1)
-		if c, ok := nc.(*conn); ok && c.got.Load() && !c.served.Load() {
+		if c, ok := connOf(nc); ok && c.got.Load() && !c.served.Load() {
 			s.bad.Add(1)
 			s.complain(nc, c.fault())
 		}

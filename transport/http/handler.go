@@ -99,11 +99,16 @@ func (s *Server) routes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /v1/backup", s.backup)
 	s.paths["/v1/restore"], s.paths["/v1/backup"] = true, true
 	mux.HandleFunc("GET /v1/events", s.subscribe)
-	mux.HandleFunc("GET /healthz", s.healthz)
-	mux.HandleFunc("GET /readyz", s.readyz)
-	mux.Handle("GET /metrics", s.newMetrics())
+	s.health(mux)
 	web.Handle(mux.Handle)
 	mux.HandleFunc("/", s.nowhere)
+}
+
+// health is the list of what monitors ask.
+func (s *Server) health(mux *http.ServeMux) {
+	mux.HandleFunc("GET /healthz", s.healthz)
+	mux.HandleFunc("GET /readyz", s.readyz)
+	mux.Handle("GET /metrics", s.metrics)
 }
 
 // answer makes a call an HTTP handler.

@@ -5,6 +5,17 @@ import (
 	"net/http"
 )
 
+// healthHandler answers what monitors ask, and nothing else.
+func (s *Server) healthHandler() http.Handler {
+	mux := http.NewServeMux()
+	s.health(mux)
+	mux.HandleFunc("/", s.nowhere)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		good(r)
+		mux.ServeHTTP(w, r)
+	})
+}
+
 // healthz: this process answers.
 func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
 	plain(w, http.StatusOK, "ok")

@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log"
@@ -113,6 +114,9 @@ type Config struct {
 	RefuseReserved bool
 	// Program is the program's version, which backups name.
 	Program string
+	// TLS has Serve speak TLS; nil: in the clear. Certificates of clients are
+	// for it to verify.
+	TLS *tls.Config
 	// Log gets what an operator should know; nil: silence.
 	Log hclog.Logger
 }
@@ -122,7 +126,9 @@ type Server struct {
 	config  Config
 	log     hclog.Logger
 	server  *http.Server
+	looks   *http.Server // of ServeHealth
 	conns   *conns
+	metrics http.Handler
 	loader  *routeload.Loader
 	paths   map[string]bool // of all calls
 	streams context.Context // ends when event streams have to
@@ -137,10 +143,19 @@ func New(config Config) *Server {
 	if s.log == nil {
 		s.log = hclog.NewNullLogger()
 	}
-	s.conns = &conns{log: s.log}
+	s.conns, s.metrics = &conns{log: s.log}, s.newMetrics()
 	s.streams, s.stop = context.WithCancel(context.Background())
-	s.server = &http.Server{
-		Handler:           s.Handler(),
+	s.server, s.looks = s.newServer(s.Handler()), s.newServer(s.healthHandler())
+	s.server.TLSConfig = config.TLS
+	return s
+}
+
+func (s *Server) newServer(h http.Handler) *http.Server {
+	only1 := &http.Protocols{}
+	only1.SetHTTP1(true)
+	return &http.Server{
+		Handler:           h,
+		Protocols:         only1,
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       bodyTimeout,
 		IdleTimeout:       idleTimeout,
@@ -149,13 +164,27 @@ func New(config Config) *Server {
 		ConnState:         s.conns.changed,
 		ErrorLog:          log.New(logLines{s.log}, "", 0),
 	}
-	return s
 }
 
 // Serve serves a listener until Shutdown, and then returns nil.
 func (s *Server) Serve(l net.Listener) error {
-	if err := s.server.Serve(&bounded{Listener: l, conns: s.conns}); !errors.Is(err, http.ErrServerClosed) {
+	var err error
+	if s.config.TLS != nil {
+		err = s.server.ServeTLS(&bounded{Listener: l, conns: s.conns, tls: true}, "", "")
+	} else {
+		err = s.server.Serve(&bounded{Listener: l, conns: s.conns})
+	}
+	if !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("http listener %s: %w", l.Addr(), err)
+	}
+	return nil
+}
+
+// ServeHealth serves /healthz, /readyz and /metrics alone, in the clear,
+// until Shutdown, and then returns nil.
+func (s *Server) ServeHealth(l net.Listener) error {
+	if err := s.looks.Serve(&bounded{Listener: l, conns: s.conns}); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("metrics listener %s: %w", l.Addr(), err)
 	}
 	return nil
 }
@@ -164,9 +193,9 @@ func (s *Server) Serve(l net.Listener) error {
 // then closes their connections.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stop()
-	err := s.server.Shutdown(ctx)
+	err := errors.Join(s.server.Shutdown(ctx), s.looks.Shutdown(ctx))
 	if err != nil {
-		_ = s.server.Close() // err is the one to tell
+		_, _ = s.server.Close(), s.looks.Close() // err is the one to tell
 		return fmt.Errorf("http: calls were still running: %w", err)
 	}
 	return nil

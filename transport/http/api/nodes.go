@@ -1,5 +1,7 @@
 package api
 
+import "time"
+
 // Member is one node of the cluster as the asked node sees it.
 type Member struct {
 	ID string `json:"id"`
@@ -43,6 +45,18 @@ type Status struct {
 	Listeners     map[string]string `json:"listeners"`
 	Data          string            `json:"data"`
 	UptimeSeconds float64           `json:"uptime_seconds"`
+	// Certificate is that of the node that answers; nil: it has none.
+	Certificate *Certificate `json:"certificate,omitempty"`
+}
+
+// Certificate says whom a node's certificate is for and until when.
+type Certificate struct {
+	// Cluster is the name the authority was made for.
+	Cluster string    `json:"cluster"`
+	Node    string    `json:"node"`
+	Ends    time.Time `json:"ends"`
+	// AuthorityEnds is when the first of the trusted authorities ends.
+	AuthorityEnds time.Time `json:"authority_ends"`
 }
 
 // Join asks a node to enter the cluster found at one of the peer addresses.

@@ -2,7 +2,9 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,8 +29,12 @@ const (
 
 // Config says whom a [Client] talks to.
 type Config struct {
-	// Addresses are host:port of the HTTP listeners of some nodes.
+	// Addresses are host:port of the HTTP listeners of some nodes, or
+	// http://host:port or https://host:port.
 	Addresses []string
+	// TLS is how https is spoken, which then is meant where an address does
+	// not say. nil: http is meant, and https trusts what the system trusts.
+	TLS *tls.Config
 	// Timeout bounds each call; 0 is DefaultTimeout.
 	Timeout time.Duration
 	// Stale has reads answered from the asked node's own copy.
@@ -60,6 +66,7 @@ func New(config Config) *Client {
 		DialContext:         (&net.Dialer{}).DialContext,
 		MaxIdleConnsPerHost: 2,
 		IdleConnTimeout:     30 * time.Second,
+		TLSClientConfig:     config.TLS,
 	}
 	return &Client{config: config, http: &http.Client{Transport: transport}}
 }
@@ -142,6 +149,9 @@ func (c *Client) start(ctx context.Context, address string, r request) (*http.Re
 		return nil, err
 	}
 	response, err := c.http.Do(req)
+	if !r.change && req.URL.Scheme == "https" && errors.Is(err, io.EOF) {
+		return nil, unreached(address, noTLS)
+	}
 	if err != nil {
 		return nil, broken(address, r, err)
 	}
@@ -161,7 +171,11 @@ func (c *Client) build(ctx context.Context, address string, r request) (*http.Re
 			query[k] = v
 		}
 	}
-	u := url.URL{Scheme: "http", Host: address, Path: r.path, RawQuery: query.Encode()}
+	scheme, host := SplitAddress(address)
+	if scheme == "" && c.config.TLS != nil {
+		scheme = "https"
+	}
+	u := url.URL{Scheme: cmp.Or(scheme, "http"), Host: host, Path: r.path, RawQuery: query.Encode()}
 	body, kind, err := encode(r.body)
 	if err != nil {
 		return nil, err
@@ -181,6 +195,15 @@ func (c *Client) build(ctx context.Context, address string, r request) (*http.Re
 		req.Header.Set("Floe-Timeout", strconv.FormatInt(max(1, time.Until(deadline).Milliseconds()), 10))
 	}
 	return req, nil
+}
+
+// SplitAddress takes an address apart; scheme is http, https, or "" where it
+// does not say.
+func SplitAddress(address string) (scheme, host string) {
+	if before, after, found := strings.Cut(address, "://"); found {
+		return before, after
+	}
+	return "", address
 }
 
 // encode returns a request's body and what kind it is; nil for none.
@@ -215,8 +238,14 @@ func refusal(address string, response *http.Response) error {
 		return e.Error
 	}
 	text := strings.TrimSpace(string(body[:min(len(body), 200)]))
+	if strings.Contains(text, "HTTP request to an HTTPS server") {
+		return unreached(address, "it speaks TLS; give --tls-ca with the authority of its cluster")
+	}
 	return &api.Error{Kind: api.Internal, Message: fmt.Sprintf("%s answered %s: %s", address, response.Status, text)}
 }
+
+// noTLS is what there is to say about a listener that does not answer TLS.
+const noTLS = "it speaks no TLS, it seems; to ask in the clear, put http:// before the address"
 
 // broken says what a failed exchange means: unreachable, or for a change
 // that may have arrived, an unknown outcome.
@@ -233,6 +262,9 @@ func broken(address string, r request, err error) error {
 	text := err.Error()
 	if strings.Contains(text, "malformed HTTP response") {
 		text = "what answers there speaks no HTTP; is it the HTTP port of a node (7480 unless --http says otherwise)?"
+	}
+	if strings.Contains(text, "server gave HTTP response to HTTPS client") {
+		text = noTLS
 	}
 	if dialling {
 		text = op.Err.Error()

@@ -1,0 +1,207 @@
+package certs
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+// WarnBefore is how long before its end a certificate becomes a problem.
+const WarnBefore = 14 * 24 * time.Hour
+
+// pollEvery is how often the files are looked at.
+const pollEvery = 2 * time.Second
+
+// Files are where a holder's certificate, its key and the authorities of its
+// cluster stand, in PEM.
+type Files struct{ Cert, Key, CA string }
+
+// Source is what the files hold, read anew when they change. Connections
+// take what it holds when they are made. Safe for concurrent use.
+type Source struct {
+	files   Files
+	log     hclog.Logger
+	current atomic.Pointer[held]
+	poll    time.Duration
+
+	mu      sync.Mutex // of reloading
+	read    stamps     // of the files when they were read last
+	failing error      // why those that are there now were not taken
+	pending stamps     // what did not fit when it was looked at last
+}
+
+// held is what was read at one time. It never changes.
+type held struct {
+	pair        tls.Certificate
+	name        Name
+	authorities []*x509.Certificate
+	pool        *x509.CertPool
+}
+
+// Open reads the files of a node. Its certificate has to name one.
+func Open(files Files, log hclog.Logger) (*Source, error) {
+	if log == nil {
+		log = hclog.NewNullLogger()
+	}
+	s := &Source{files: files, log: log, poll: pollEvery, read: files.stamps()}
+	h, err := files.load()
+	if err != nil {
+		return nil, err
+	}
+	if h.name.Node == "" {
+		return nil, fmt.Errorf("%s is for %s, and a node needs one for a node", files.Cert, h.name)
+	}
+	s.current.Store(h)
+	return s, nil
+}
+
+func (f Files) load() (*held, error) {
+	pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
+	if err != nil {
+		return nil, fmt.Errorf("%s, %s: %w", f.Cert, f.Key, err)
+	}
+	name, err := NameOf(pair.Leaf)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Cert, err)
+	}
+	h := &held{pair: pair, name: name, pool: x509.NewCertPool()}
+	if h.authorities, err = ReadCertificates(f.CA); err != nil {
+		return nil, err
+	}
+	for _, cert := range h.authorities {
+		h.pool.AddCert(cert)
+	}
+	return h, nil
+}
+
+// Name says whom the certificate is for.
+func (s *Source) Name() Name { return s.current.Load().name }
+
+// Ends returns when the certificate ends, and when the first of the
+// authorities does.
+func (s *Source) Ends() (cert, authority time.Time) {
+	h := s.current.Load()
+	authority = h.authorities[0].NotAfter
+	for _, a := range h.authorities {
+		if a.NotAfter.Before(authority) {
+			authority = a.NotAfter
+		}
+	}
+	return h.pair.Leaf.NotAfter, authority
+}
+
+// Problems says what is wrong with the certificates, or will be soon.
+func (s *Source) Problems(now time.Time) []string {
+	var out []string
+	cert, authority := s.Ends()
+	for _, x := range []struct {
+		what string
+		end  time.Time
+	}{{"the certificate " + s.files.Cert, cert}, {"an authority in " + s.files.CA, authority}} {
+		switch left := x.end.Sub(now); {
+		case left <= 0:
+			out = append(out, fmt.Sprintf("%s ended %s; put a new one in its place", x.what, x.end.UTC().Format(time.RFC3339)))
+		case left < WarnBefore:
+			out = append(out, fmt.Sprintf("%s ends %s; put a new one in its place before", x.what, x.end.UTC().Format(time.RFC3339)))
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failing != nil {
+		out = append(out, fmt.Sprintf("the new certificate files can't be used, the old ones stay in use: %v", s.failing))
+	}
+	return out
+}
+
+// Run looks at the files every two seconds, and at once when again says so,
+// until ctx ends.
+func (s *Source) Run(ctx context.Context, again <-chan os.Signal) error {
+	tick := time.NewTicker(s.poll)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-again:
+			s.look(true)
+		case <-tick.C:
+			s.look(false)
+		}
+	}
+}
+
+// look takes files that changed. As certificate and key are replaced one
+// after the other, what does not fit is only an error when it has not
+// changed by the next look, or when somebody asked.
+func (s *Source) look(asked bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.files.stamps()
+	if now == s.read && !asked {
+		return
+	}
+	err := s.take()
+	switch {
+	case err == nil:
+		s.read, s.failing = now, nil
+		cert, _ := s.Ends()
+		s.log.Info("certificate files were read again", "certificate", s.files.Cert, "ends", cert.UTC().Format(time.RFC3339))
+	case asked || now == s.pending:
+		s.read, s.failing = now, err
+		s.log.Error("new certificate files can't be used, the old ones stay in use", "error", err)
+	}
+	s.pending = now
+}
+
+// take makes what the files hold the current.
+func (s *Source) take() error {
+	h, err := s.files.load()
+	if err != nil {
+		return err
+	}
+	if old := s.Name(); h.name.Cluster != old.Cluster || h.name.Node != old.Node {
+		return fmt.Errorf("%s is for %s of cluster %s, this is %s of cluster %s", s.files.Cert, h.name, h.name.Cluster, old, old.Cluster)
+	}
+	s.current.Store(h)
+	return nil
+}
+
+// stamps tell whether files changed.
+type stamps [3]struct {
+	changed, size int64
+	missing       bool
+}
+
+func (f Files) stamps() stamps {
+	var out stamps
+	for i, name := range []string{f.Cert, f.Key, f.CA} {
+		info, err := os.Stat(name)
+		if err != nil {
+			out[i].missing = true
+			continue
+		}
+		out[i].changed, out[i].size = info.ModTime().UnixNano(), info.Size()
+	}
+	return out
+}
+
+// verify checks that a chain leads to one of the authorities, for one usage.
+func (h *held) verify(chain []*x509.Certificate, usage x509.ExtKeyUsage) error {
+	if len(chain) == 0 {
+		return errors.New("no certificate was sent")
+	}
+	between := x509.NewCertPool()
+	for _, cert := range chain[1:] {
+		between.AddCert(cert)
+	}
+	_, err := chain[0].Verify(x509.VerifyOptions{Roots: h.pool, Intermediates: between, KeyUsages: []x509.ExtKeyUsage{usage}})
+	return err
+}
