@@ -75,17 +75,18 @@ func (p *Port) open(tcp *net.TCPConn, released func()) {
 		released()
 		return
 	}
-	k, err := p.handshake(nc)
+	hello, err := p.handshake(nc)
 	if err != nil {
 		_ = early.Close() // err is the one that matters
 		released()
 		p.reject(nc.RemoteAddr(), err)
 		return
 	}
+	k := hello.kind
 	if w.on.Store(k == kindEvents); k != kindEvents && nc == w {
 		nc = tcp // as it is
 	}
-	if p.cfg.WrapAccepted == nil {
+	if p.cfg.WrapAccepted == nil && hello.version > plainVersion {
 		nc = seal(nc, p.cfg.StallTimeout)
 	}
 	c, ok := p.accepted.add(nc, released)
@@ -109,36 +110,36 @@ func (p *Port) isDraining() bool { return p.draining.Err() != nil }
 var errSilentProbe = errors.New("closed without a byte")
 
 // handshake reads the preamble within the handshake timeout and answers it.
-func (p *Port) handshake(nc net.Conn) (kind, error) {
+func (p *Port) handshake(nc net.Conn) (preamble, error) {
 	if err := nc.SetDeadline(time.Now().Add(p.cfg.HandshakeTimeout)); err != nil {
-		return 0, err
+		return preamble{}, err
 	}
 	hello, n, err := readPreamble(nc)
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return 0, fmt.Errorf("no preamble within %s: %w", p.cfg.HandshakeTimeout, errNoPreamble)
+		return preamble{}, fmt.Errorf("no preamble within %s: %w", p.cfg.HandshakeTimeout, errNoPreamble)
 	case n == 0 && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)):
-		return 0, errSilentProbe
+		return preamble{}, errSilentProbe
 	case err != nil:
-		return 0, err
+		return preamble{}, err
 	}
-	answer := preamble{version: version, kind: hello.kind, status: p.judge(hello)}
+	answer := preamble{version: min(max(hello.version, plainVersion), version), kind: hello.kind, status: p.judge(hello)}
 	b := answer.bytes()
 	if _, err := nc.Write(b[:]); err != nil {
-		return 0, err
+		return preamble{}, err
 	}
 	switch answer.status {
 	case statusVersion, statusKind:
-		return 0, fmt.Errorf("preamble of version %d, %s", hello.version, hello.kind)
+		return preamble{}, fmt.Errorf("preamble of version %d, %s", hello.version, hello.kind)
 	case statusClosed:
-		return 0, errSilentProbe // told so; no fault of the peer
+		return preamble{}, errSilentProbe // told so; no fault of the peer
 	}
-	return hello.kind, nc.SetDeadline(time.Time{})
+	return hello, nc.SetDeadline(time.Time{})
 }
 
 // judge decides how a preamble is answered.
 func (p *Port) judge(hello preamble) status {
-	if hello.version != version || hello.status != statusOK {
+	if hello.version < plainVersion || hello.version > version || hello.status != statusOK {
 		return statusVersion
 	}
 	open := false

@@ -293,7 +293,8 @@ func TestDialErrorsSayWhatIsWrong(t *testing.T) {
 		answer []byte
 		want   string
 	}{
-		"other version":   {[]byte(magic + "\x01\x03\x01"), "peer speaks wire version 1, this program 2"},
+		"older version":   {[]byte(magic + "\x01\x03\x01"), "peer speaks wire version 1"},
+		"newer version":   {[]byte(magic + "\x07\x03\x01"), "peer speaks wire version 7, this program 2"},
 		"unknown kind":    {[]byte(magic + "\x01\x03\x02"), "does not know rpc"},
 		"not served":      {[]byte(magic + "\x01\x03\x03"), "does not serve rpc"},
 		"closed":          {nil, "closed by the peer before it answered"},
@@ -311,7 +312,7 @@ func TestDialErrorsSayWhatIsWrong(t *testing.T) {
 				_, _ = io.ReadFull(theirs, make([]byte, preambleSize))
 				_, _ = theirs.Write(test.answer)
 			})
-			err := greet(ours, kindRPC)
+			err := greet(ours, version, kindRPC)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}

@@ -21,13 +21,14 @@ type Client struct {
 
 	mu     sync.Mutex
 	pool   map[string]*clientConn
+	older  map[string]time.Time // addresses whose peer was of an older version, and when
 	closed bool
 	wg     sync.WaitGroup
 }
 
 // NewClient returns a client; the caller must close it.
 func NewClient(opts Options) *Client {
-	c := &Client{opts: opts.withDefaults(), pool: make(map[string]*clientConn)}
+	c := &Client{opts: opts.withDefaults(), pool: map[string]*clientConn{}, older: map[string]time.Time{}}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
 }
@@ -62,10 +63,27 @@ func (c *Client) dialFor(ctx context.Context, address string, k kind, timeout ti
 	defer cancel()
 	defer context.AfterFunc(c.ctx, cancel)()
 
+	nc, err := c.dialVersion(ctx, address, k, c.versionOf(address))
+	if errors.Is(err, errOlder) {
+		c.noteOlder(address)
+		nc, err = c.dialVersion(ctx, address, k, plainVersion)
+	}
+	if err != nil {
+		return nil, c.dialError(err)
+	}
+	taken, ok := c.conns.add(nc, nil)
+	if !ok {
+		return nil, ErrClosed
+	}
+	return taken, nil
+}
+
+// dialVersion connects and introduces itself as a program of version v.
+func (c *Client) dialVersion(ctx context.Context, address string, k kind, v byte) (net.Conn, error) {
 	var d net.Dialer
 	tcp, err := d.DialContext(ctx, "tcp", address)
 	if err != nil {
-		return nil, c.dialError(err)
+		return nil, err
 	}
 	dead := 2 * c.opts.PeerTimeout
 	if k == kindEvents {
@@ -76,18 +94,39 @@ func (c *Client) dialFor(ctx context.Context, address string, k kind, timeout ti
 	if plain, ok := tcp.(*net.TCPConn); ok && k == kindEvents {
 		nc = newWindowed(plain, true)
 	}
-	if err := c.introduce(ctx, &nc, address, k); err != nil {
+	if err := c.introduce(ctx, &nc, address, v, k); err != nil {
 		_ = nc.Close() // err is the one to tell
-		return nil, c.dialError(fmt.Errorf("peer %s: %w", address, err))
+		return nil, fmt.Errorf("peer %s: %w", address, err)
 	}
-	if c.opts.WrapDialled == nil {
+	if c.opts.WrapDialled == nil && v > plainVersion {
 		nc = seal(nc, c.opts.StallTimeout)
 	}
-	taken, ok := c.conns.add(nc, nil)
-	if !ok {
-		return nil, ErrClosed
+	return nc, nil
+}
+
+// rememberOlder is how long a peer counts as one of an older version: it may
+// be replaced any time.
+const rememberOlder = time.Minute
+
+// versionOf is the version to try first.
+func (c *Client) versionOf(address string) byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at, known := c.older[address]; known && time.Since(at) < rememberOlder {
+		return plainVersion
 	}
-	return taken, nil
+	return version
+}
+
+func (c *Client) noteOlder(address string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for a, at := range c.older {
+		if time.Since(at) >= rememberOlder {
+			delete(c.older, a)
+		}
+	}
+	c.older[address] = time.Now()
 }
 
 // dialConn is dialFor for libraries that want a net.Conn, nil with an error.
@@ -100,14 +139,14 @@ func (c *Client) dialConn(address string, k kind, timeout time.Duration) (net.Co
 }
 
 // introduce puts TLS, where configured, on *nc and sends the preamble.
-func (c *Client) introduce(ctx context.Context, nc *net.Conn, address string, k kind) error {
+func (c *Client) introduce(ctx context.Context, nc *net.Conn, address string, v byte, k kind) error {
 	if c.opts.WrapDialled != nil {
 		*nc = c.opts.WrapDialled(*nc, address)
 	}
 	interrupt := context.AfterFunc(ctx, func() {
 		_ = (*nc).SetDeadline(time.Unix(1, 0)) // wakes greet
 	})
-	err := greet(*nc, k)
+	err := greet(*nc, v, k)
 	if !interrupt() {
 		return ctx.Err()
 	}

@@ -14,7 +14,8 @@ import (
 const (
 	preambleSize = 8
 	magic        = "\xf1FLOE"
-	version      = 2 // 1 had no records
+	version      = 2
+	plainVersion = 1 // without records, as programs before 0.2 speak
 )
 
 // kind says what a connection carries.
@@ -105,8 +106,8 @@ func cut(err error, n int) error {
 
 // greet is the dialler's half: it returns once the acceptor has taken the
 // connection, so that whatever fails here was certainly not sent.
-func greet(rw io.ReadWriter, k kind) error {
-	hello := preamble{version: version, kind: k}.bytes()
+func greet(rw io.ReadWriter, v byte, k kind) error {
+	hello := preamble{version: v, kind: k}.bytes()
 	if _, err := rw.Write(hello[:]); err != nil {
 		return fmt.Errorf("send preamble: %w", err)
 	}
@@ -117,14 +118,19 @@ func greet(rw io.ReadWriter, k kind) error {
 	if err != nil {
 		return fmt.Errorf("read preamble: %w", err)
 	}
-	return answer.refusal(k)
+	return answer.refusal(v, k)
 }
 
-// refusal is what an answer to a preamble of kind k means.
-func (p preamble) refusal(k kind) error {
+// errOlder: the peer speaks an older version, and said so.
+var errOlder = fmt.Errorf("peer speaks wire version %d", plainVersion)
+
+// refusal is what an answer to a preamble of version v and kind k means.
+func (p preamble) refusal(v byte, k kind) error {
 	switch {
-	case p.status == statusOK && p.kind == k && p.version == version:
+	case p.status == statusOK && p.kind == k && p.version == v:
 		return nil
+	case p.status == statusVersion && p.version == plainVersion && v > plainVersion:
+		return errOlder
 	case p.status == statusVersion:
 		return fmt.Errorf("peer speaks wire version %d, this program %d", p.version, version)
 	case p.status == statusKind:

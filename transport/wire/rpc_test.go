@@ -330,7 +330,7 @@ func TestShutdownOnTheWire(t *testing.T) {
 		return []byte("done"), nil
 	})
 	raw := dialRaw(t, server)
-	if err := greet(raw, kindRPC); err != nil {
+	if err := greet(raw, version, kindRPC); err != nil {
 		t.Fatal(err)
 	}
 	nc := seal(raw, time.Minute)
