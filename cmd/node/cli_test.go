@@ -199,8 +199,8 @@ func TestFlagsOfTheDesign(t *testing.T) {
 			t.Errorf("--%s: the help says %q", s.name, flags.Lookup(s.name).Usage)
 		}
 	}
-	for _, later := range []string{"--auto-remove=1h", "--ice-config=x"} {
-		if code, _, errs := runFloe(t, nil, "start", later); code != 2 || !strings.Contains(errs, "comes with a later version") {
+	for _, later := range []string{"--auto-remove=1h"} {
+		if code, _, errs := runFloe(t, nil, "start", "--data", t.TempDir(), later); code != 2 || !strings.Contains(errs, "comes with a later version") {
 			t.Errorf("%s: code %d, %s", later, code, errs)
 		}
 	}
