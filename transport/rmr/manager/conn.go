@@ -28,6 +28,7 @@ type conn struct {
 	m        *Manager
 	nc       net.Conn
 	accepted bool
+	since    time.Time     // it was opened
 	done     chan struct{} // closed when it has ended
 	app      string        // the reader's: who asked here
 	proven   atomic.Bool   // the app acknowledged something here
@@ -42,7 +43,7 @@ func newConn(m *Manager, nc net.Conn) *conn {
 		_ = tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: deadAfter / 3, Interval: deadAfter / 3, Count: 2})
 		setUserTimeout(tcp, deadAfter)
 	}
-	return &conn{m: m, nc: nc, done: make(chan struct{})}
+	return &conn{m: m, nc: nc, since: time.Now(), done: make(chan struct{})}
 }
 
 func (c *conn) belongsTo(s *session) {

@@ -40,10 +40,26 @@ func (s *session) step(now time.Time) time.Duration {
 		return never
 	}
 	if c := s.content(e); len(c.texts) > 0 {
+		if pause := s.mayAsk(c, now); pause > 0 {
+			return pause
+		}
 		return s.push(c)
 	}
 	s.holds(e) // nothing that matters to it changed
 	return never
+}
+
+// askTime is how long a program that was started anew may take to ask.
+const askTime = time.Second
+
+// mayAsk returns how long a table in several messages has to wait on a
+// connection that was opened again: an app that was started anew is about to ask,
+// and the parts of two tables must not meet.
+func (s *session) mayAsk(c *content, now time.Time) time.Duration {
+	if len(c.texts) == 1 && !s.torn || s.owed || s.conn.accepted || s.last == nil {
+		return 0
+	}
+	return askTime - now.Sub(s.conn.since)
 }
 
 // push sends a table, and returns by when it has to be answered.

@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -72,6 +73,29 @@ func TestAskedWhileATableIsOnItsWay(t *testing.T) {
 	}
 	took(t, nc, tables)
 	noFaults(t, a)
+}
+
+// A program that is started anew is dialled and asks, both at once: tables in
+// several messages come one after the other all the same.
+func TestPartsOfTwoTablesNeverMeet(t *testing.T) {
+	g := newGroup(t)
+	var table []string
+	for i := range 3000 {
+		table = append(table, fmt.Sprintf("mse|%d|-1|a-host-with-a-long-name:4560", 1000+i))
+	}
+	g.load(t, table...)
+	m := serve(t, g, func(c *Config) { c.Chunk = 4096 })
+	a := start(t, m.address)
+	for range 50 {
+		routed(t, a, 3999, "a-host-with-a-long-name:4560")
+		if err := a.Restart(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	noFaults(t, a)
+	a.DropConnections() // it does not ask again, and is pushed to all the same
+	g.load(t, "updatert|start", "mse|1000|-1|a:2")
+	routed(t, a, 1000, "a:2")
 }
 
 // took reads a whole table from a connection, and acknowledges it.
