@@ -125,14 +125,16 @@ func (m *hashed[V]) edit() *hashEdit[V] {
 func (e *hashEdit[V]) put(k *meidKey, v V) (old V, had bool) {
 	h := k.hash()
 	s := e.writable(h >> 52)
-	if sl := s.find(k, h); !sl.free() {
+	sl := s.find(k, h)
+	if !sl.free() {
 		old, sl.value = sl.value, v
 		return old, true
 	}
 	if s.used+1 > len(s.slots)*3/4 {
 		s.grow()
+		sl = s.find(k, h)
 	}
-	*s.find(k, h) = slot[V]{*k, v}
+	*sl = slot[V]{*k, v}
 	s.used++
 	e.now.n++
 	return 0, false

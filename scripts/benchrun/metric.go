@@ -31,7 +31,7 @@ const (
 	readable     metric = "ms to readable"   // from the start of `floe routes load` until every node answers by the table
 	acked        metric = "ms to ack"        // until an application has acknowledged it
 	held         metric = "held ms"          // the longest that making a topic took meanwhile
-	heldIdle     metric = "idle held ms"     // the longest in a second without a load, just before
+	heldBeside   metric = "beside ms"        // the longest at the same time on a node of its own without a load
 	leaderRSS    metric = "leader MB"        // VmRSS of the leader
 	leaderAnon   metric = "leader anon MB"   // RssAnon: without the program's text and the mapped pages of its log
 	followerRSS  metric = "follower MB"      // VmRSS of the larger follower

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"floe/scripts/rmrapp"
@@ -14,8 +15,8 @@ import (
 )
 
 const (
-	// idleFor is how long topics are made before a load, to compare with.
-	idleFor = time.Second
+	// topicPause is how long after a topic the next one is made.
+	topicPause = 2 * time.Millisecond
 	// restBefore is how long a cluster rests after a load before its memory is read.
 	restBefore = 5 * time.Second
 	// ackLimit is how long applications may take to have a table.
@@ -31,6 +32,11 @@ func (l tableLoad) run(ctx context.Context, b *bench, _ system) (s sample, err e
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
+	beside, err := b.launchRMR(ctx, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, beside.close()) }()
 	leader, followers, err := f.leader(ctx)
 	if err != nil {
 		return nil, err
@@ -46,14 +52,34 @@ func (l tableLoad) run(ctx context.Context, b *bench, _ system) (s sample, err e
 	if err := within(ctx, ackLimit, app.WaitReady); err != nil {
 		return nil, err
 	}
+	if s, err = l.measure(ctx, b, f, leader, beside.servers[0], app); err != nil {
+		return nil, err
+	}
+	return s, memories(ctx, s, leader, followers)
+}
+
+// measure has the leader load the file while topics are made there and on the node beside.
+func (l tableLoad) measure(ctx context.Context, b *bench, f *fleet, leader, beside *server, app *rmrapp.App) (sample, error) {
 	file, last, err := l.write(f.dir)
 	if err != nil {
 		return nil, err
 	}
-	if s, err = l.load(ctx, b, f, leader, app, file, last); err != nil {
+	start := time.Now()
+	var done time.Time
+	s, err := whileMakingTopics(ctx, leader, beside, func() error {
+		err := b.loadFile(ctx, leader, file)
+		if err == nil {
+			err = f.answers(ctx, last)
+		}
+		done = time.Now()
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
-	return s, memories(ctx, s, leader, followers)
+	at, err := appliedAt(ctx, app, last)
+	s[readable], s[acked] = milliseconds(done.Sub(start)), milliseconds(at.Sub(start))
+	return s, err
 }
 
 // write makes the file to load.
@@ -66,30 +92,13 @@ func (l tableLoad) write(dir string) (string, api.RouteQuery, error) {
 	return path, last, os.WriteFile(path, []byte(text), 0o666)
 }
 
-// load has the leader load the file, by the command that people use, while topics are made.
-func (l tableLoad) load(ctx context.Context, b *bench, f *fleet, leader *server, app *rmrapp.App, file string, last api.RouteQuery) (sample, error) {
-	topics := &topicMaker{server: leader}
-	idle, err := topics.longest(ctx, func() error { return sleep(ctx, idleFor) })
+// loadFile has a node load the file, by the command that people use.
+func (b *bench) loadFile(ctx context.Context, s *server, file string) error {
+	out, err := exec.CommandContext(ctx, b.floePath, "routes", "load", file, "--addr", s.http, "--timeout", requestLimit.String()).CombinedOutput()
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("floe routes load: %w\n%s", err, out)
 	}
-	start := time.Now()
-	busy, err := topics.longest(ctx, func() error {
-		out, err := exec.CommandContext(ctx, b.floePath, "routes", "load", file, "--addr", leader.http, "--timeout", requestLimit.String()).CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("floe routes load: %w\n%s", err, out)
-		}
-		return f.answers(ctx, last)
-	})
-	done := time.Since(start)
-	if err != nil {
-		return nil, err
-	}
-	at, err := appliedAt(ctx, app, last)
-	return sample{
-		readable: milliseconds(done), acked: milliseconds(at.Sub(start)),
-		held: milliseconds(busy), heldIdle: milliseconds(idle),
-	}, err
+	return nil
 }
 
 // answers returns once every node has said that a message goes somewhere; what they read is up to date.
@@ -118,33 +127,38 @@ func appliedAt(ctx context.Context, app *rmrapp.App, q api.RouteQuery) (time.Tim
 	return event.At, err
 }
 
-// topicMaker makes topics one after the other.
-type topicMaker struct {
-	server *server
-	made   int
+// whileMakingTopics does something while topics are made on both nodes, and returns how long the slowest took on each.
+func whileMakingTopics(ctx context.Context, here, beside *server, something func() error) (sample, error) {
+	over := make(chan struct{})
+	var longest [2]time.Duration
+	var errs [3]error
+	var wg sync.WaitGroup
+	for i, on := range []*server{here, beside} {
+		wg.Go(func() { longest[i], errs[i] = makeTopics(ctx, on, over) })
+	}
+	errs[2] = something()
+	close(over)
+	wg.Wait()
+	return sample{held: milliseconds(longest[0]), heldBeside: milliseconds(longest[1])}, errors.Join(errs[:]...)
 }
 
-// longest makes topics while something runs, and returns how long the slowest took. One that is under way at the
-// end counts.
-func (m *topicMaker) longest(ctx context.Context, something func() error) (time.Duration, error) {
-	over, failed := make(chan struct{}), make(chan error, 1)
-	go func() { failed <- something(); close(over) }()
-	api := m.server.api()
+// makeTopics makes topics one after the other until over is closed, and returns how long the slowest took. One that is
+// under way at the end counts.
+func makeTopics(ctx context.Context, on *server, over <-chan struct{}) (longest time.Duration, err error) {
+	api := on.api()
 	defer api.Close()
-	var longest time.Duration
-	var err error
-	for going := true; going && err == nil; {
-		m.made++
+	for i := 0; ; i++ {
 		start := time.Now()
-		_, err = api.Create(ctx, fmt.Sprintf("topic-%d", m.made))
+		if _, err := api.Create(ctx, fmt.Sprintf("topic-%d", i)); err != nil {
+			return longest, err
+		}
 		longest = max(longest, time.Since(start))
 		select {
 		case <-over:
-			going = false
-		default:
+			return longest, nil
+		case <-time.After(topicPause):
 		}
 	}
-	return longest, errors.Join(err, <-failed)
 }
 
 // memories adds what the nodes take once they have rested.
