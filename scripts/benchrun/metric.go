@@ -26,7 +26,7 @@ const (
 
 // The figures of the RMR rows.
 const (
-	perOp        metric = "ns"               // of one call
+	perOp        metric = "ns"               // of one call, the best of several runs
 	allocs       metric = "allocations"      // of one call
 	readable     metric = "ms to readable"   // from the start of `floe routes load` until every node answers by the table
 	acked        metric = "ms to ack"        // until an application has acknowledged it

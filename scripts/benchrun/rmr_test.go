@@ -73,7 +73,7 @@ func TestFramesAreOfOneLength(t *testing.T) {
 }
 
 func TestParseBenchmark(t *testing.T) {
-	s, err := parseBenchmark("goos: linux\nBenchmarkX/a_b-2 \t 100\t 12.5 ns/op\t 3 B/op\t 1 allocs/op\nPASS\n")
+	s, err := parseBenchmark("goos: linux\nBenchmarkX/a_b-2 \t 100\t 12.5 ns/op\t 3 B/op\t 1 allocs/op\nBenchmarkX/a_b-2 \t 100\t 13.5 ns/op\t 3 B/op\t 1 allocs/op\nPASS\n")
 	if err != nil || s[perOp] != 12.5 || s[allocs] != 1 {
 		t.Errorf("%v, %v", s, err)
 	}
