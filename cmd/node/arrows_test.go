@@ -43,6 +43,8 @@ var arrows = []struct{ from, not, why string }{
 	{"floe/transport/ice", "floe/transport/native", "faces are strangers to each other"},
 	{"floe/transport/ice", "floe/transport/wire", "faces are strangers to each other"},
 	{"floe/transport/ice/proto", "floe/", "bytes only"},
+	{"floe/transport/ice/icestorm", "floe/transport/ice/client", "it asks for one method"},
+	{"floe/transport/ice/icestorm", "floe/fsm", "it reads what a real IceStorm holds, and knows no floe"},
 	{"floe/transport/ice/server", "floe/transport/delivery", "the server knows no IceStorm"},
 	{"floe/transport/http", "floe/transport/wire", "faces are strangers to each other"},
 	{"floe/transport/rmr", "floe/cluster", "an application needs no cluster"},

@@ -146,6 +146,8 @@ func changeText(c api.Change) string {
 		return "- topic " + c.From
 	case "link":
 		return fmt.Sprintf("+ %s to %s with cost %d", c.From, c.To, c.Cost)
+	case "subscribe":
+		return "+ subscriber " + c.To + " of " + c.From
 	case "cost":
 		return fmt.Sprintf("~ %s to %s with cost %d, was %d", c.From, c.To, c.Cost, c.Was)
 	}

@@ -198,6 +198,8 @@ func (n *node) makeHTTP() error {
 		Apps:     appsFace{n.manager},
 		Log:      n.log.Named("http"),
 
+		OldManager: readOldManager,
+
 		RefuseReserved: n.options.text("refuse-reserved") == "true",
 		Program:        programVersion(),
 

@@ -7,7 +7,15 @@ import (
 
 	"floe/fsm"
 	"floe/routing/derive"
+	"floe/transport/http"
+	"floe/transport/nbi"
 )
+
+// readOldManager is nbi.Read as the HTTP face wants it.
+func readOldManager(now *derive.Facts, texts []string) (http.OldManager, error) {
+	found, err := nbi.Read(now, texts)
+	return http.OldManager{Changes: found.Changes, Facts: found.Facts, Notes: found.Notes}, err
+}
 
 // runSources configures the derivation of routes, once, and asks the managers
 // of the RIC.
@@ -26,7 +34,7 @@ func (n *node) configureDerivation(ctx context.Context) {
 		changed := n.cluster.Changed()
 		if v, err := n.readWithin(ctx); err == nil {
 			if !v.Routes.Facts.Config().Empty() {
-				n.log.Info("--nbi-config is not needed: the cluster has a configuration; floe import rtmgr changes it")
+				n.log.Info("--nbi-config is not needed: the cluster has a configuration; floe import rtmgr FILE changes it")
 				return
 			}
 			_, err = n.cluster.Propose(ctx, op, "nbi-config")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -24,10 +25,15 @@ func TestMain(m *testing.M) {
 // process, "exec floe-bin" as a process of its own. "node" starts a node on free
 // ports and waits until it is ready; "stop" stops it as SIGTERM does.
 func TestScripts(t *testing.T) {
+	here, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("ICESTORM_EXPORT", filepath.Join(here, "../../transport/ice/icestorm/testdata/odd.export"))
 			e.Values[nodesKey] = map[string]*running{}
 			return nil
 		},

@@ -62,7 +62,7 @@ func crossed(err error) bool {
 		return false
 	}
 	switch refused.Kind {
-	case topics.ErrExists, topics.ErrNoTopic, topics.ErrLinkExists, topics.ErrNoLink:
+	case topics.ErrExists, topics.ErrNoTopic, topics.ErrLinkExists, topics.ErrNoLink, topics.ErrSubscribed:
 		return true
 	}
 	return false

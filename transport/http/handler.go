@@ -90,6 +90,9 @@ func (s *Server) routes(mux *http.ServeMux) {
 		"GET /v1/meids":          s.listMEIDs,
 		"POST /v1/meids":         s.setMEIDs,
 		"DELETE /v1/meids":       s.deleteMEIDs,
+
+		"POST /v1/import/icestorm": s.importIceStorm,
+		"POST /v1/import/rtmgr":    s.importRouteManager,
 	} {
 		mux.Handle(pattern, s.answer(c))
 		_, path, _ := strings.Cut(pattern, " ")

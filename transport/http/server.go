@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"floe/fsm"
+	"floe/routing/derive"
 	"floe/topics"
 	"floe/transport/delivery"
 	"floe/transport/http/api"
@@ -104,6 +105,10 @@ type Config struct {
 	Settings Settings
 	// Apps knows what each app was sent; nil: what the state knows is told.
 	Apps Apps
+	// OldManager reads what an old route manager left behind, its
+	// configuration file or its answer to getdebuginfo, given the facts as
+	// they are; nil refuses the import.
+	OldManager func(now *derive.Facts, texts []string) (OldManager, error)
 	// Figures counts events by receiver; nil: the list of subscribers has none.
 	Figures Figures
 	// Collectors give the node's figures to /metrics, beside those of the

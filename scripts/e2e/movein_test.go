@@ -1,0 +1,277 @@
+package e2e
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"floe/scripts/floetest"
+	"floe/scripts/peers"
+	"floe/transport/http/api"
+	"floe/transport/ice/client"
+	"floe/transport/ice/proto"
+)
+
+// caller calls a topic service, as no stock tool does: a thousand times, and with any name.
+type caller struct {
+	t       *testing.T
+	client  *client.Client
+	manager proto.Proxy
+	topics  map[string]proto.Proxy
+}
+
+func newCaller(t *testing.T, s peers.Service) *caller {
+	t.Helper()
+	c := &caller{t: t, client: client.New(client.Config{MessageSizeMax: 64 << 20}), manager: parseProxy(t, s.Manager), topics: map[string]proto.Proxy{}}
+	t.Cleanup(func() { c.client.Close(t.Context()) })
+	return c
+}
+
+func parseProxy(t *testing.T, text string) proto.Proxy {
+	t.Helper()
+	p, err := proto.ParseProxy(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (c *caller) call(p proto.Proxy, operation string, mode byte, params func([]byte) []byte) proto.Decoder {
+	c.t.Helper()
+	var b []byte
+	if params != nil {
+		dst, start := proto.BeginEncapsulation(nil, proto.Encoding11)
+		b = proto.EndEncapsulation(params(dst), start)
+	}
+	reply, err := c.client.Call(c.t.Context(), &p, operation, mode, nil, b)
+	if err == nil {
+		err = reply.Err()
+	}
+	if err != nil {
+		c.t.Fatalf("%s on %s: %v", operation, p.Identity, err)
+	}
+	d, err := proto.OpenEncapsulation(reply.Encaps)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return d
+}
+
+func (c *caller) create(name string) {
+	c.t.Helper()
+	d := c.call(c.manager, "create", proto.ModeNormal, func(b []byte) []byte { return proto.AppendString(b, name) })
+	c.topics[name] = d.Proxy()
+}
+
+func (c *caller) link(from string, to proto.Proxy, cost int32) {
+	c.t.Helper()
+	c.call(c.topics[from], "link", proto.ModeNormal, func(b []byte) []byte {
+		return proto.AppendInt32(proto.AppendProxy(b, &to, proto.Encoding11), cost)
+	})
+}
+
+func (c *caller) subscribe(topic, proxy string, qos map[string]string) {
+	c.t.Helper()
+	p := parseProxy(c.t, proxy)
+	c.call(c.topics[topic], "subscribeAndGetPublisher", proto.ModeNormal, func(b []byte) []byte {
+		return proto.AppendProxy(proto.AppendStringDict(b, qos), &p, proto.Encoding11)
+	})
+}
+
+// listing is what the service says of all its topics: names, links with costs, and who subscribes, links included.
+func (c *caller) listing() []string {
+	c.t.Helper()
+	d := c.call(c.manager, "retrieveAll", proto.ModeIdempotent, nil)
+	var out []string
+	for range d.SeqSize(3) {
+		name, topic := d.String(), d.Proxy()
+		out = append(out, fmt.Sprintf("%q", name))
+		links := c.call(topic, "getLinkInfoSeq", proto.ModeIdempotent, nil)
+		for _, l := range links.LinkInfos() {
+			out = append(out, fmt.Sprintf("%q to %q %s with cost %d", name, l.Name, l.Topic.Identity, l.Cost))
+		}
+		subscribers := c.call(topic, "getSubscribers", proto.ModeNormal, nil)
+		for _, id := range subscribers.Identities() {
+			out = append(out, fmt.Sprintf("%q: %s", name, id))
+		}
+	}
+	return out
+}
+
+// oddNames are legal names of topics that are easily spoilt.
+var oddNames = []string{"", "a/b", "/", "new\nline", "tab\t", "  blanks ", "grüße 漢", `"quoted"\`, "-dashed", strings.Repeat("x", 255), "\x01"}
+
+// fill makes a thousand topics, links and subscribers, and some odd ones.
+func fill(c *caller) {
+	const count = 1000
+	for _, name := range oddNames {
+		c.create(name)
+	}
+	for i := range count {
+		c.create(fmt.Sprint("topic-", i))
+	}
+	modes := []string{"-t", "-o", "-O"}
+	for i := range count {
+		from := fmt.Sprint("topic-", i)
+		c.link(from, c.topics[fmt.Sprint("topic-", (i*7+1)%count)], int32(i-count/2))
+		c.subscribe(from, fmt.Sprintf("cat/sub-%d %s -f facet:tcp -h 127.0.0.1 -p 9 -t 1000:ws -h 127.0.0.1 -p 9 -r /x", i, modes[i%len(modes)]), map[string]string{"retryCount": "-1", "mine": fmt.Sprint(i)})
+	}
+	for i, name := range oddNames {
+		c.link(name, c.topics[oddNames[(i+1)%len(oddNames)]], -1)
+		if len(name) < 200 { // IceStorm's database has keys of 511 bytes at most
+			c.link(name, c.topics[name], 0)
+		}
+		c.subscribe(name, "\"odd \\\"sub\\\"\" -D:udp -h 127.0.0.1 -p 9", nil)
+		c.subscribe(name, "indirect -t -e 1.0 @ Adapter", map[string]string{"reliability": "ordered"})
+	}
+}
+
+// A whole IceStorm moves in: what the stock tool and calls list afterwards is what they listed before, and its
+// subscribers get events, without having done anything.
+func TestAnIceStormMovesIn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	storm := peers.IceStorm(t, "--dir", dir)
+	old := newCaller(t, storm.Service)
+	fill(old)
+	subs := map[string]*peers.Subscriber{}
+	for topic, mode := range map[string]string{"topic-1": "twoway", "topic-2": "oneway", "topic-3": "ordered", "topic-4": "batch"} {
+		subs[topic] = peers.Subscribe(t, storm.Service, peers.CPP, topic, "--mode", mode, "--identity", "real/"+topic, "--qos", "retryCount=-1")
+	}
+	ports := storm.SamePorts()
+	storm.Stop()
+	storm = peers.IceStorm(t, append([]string{"--dir", dir}, ports...)...) // links are in the order of the database now
+	want, tool := newCaller(t, storm.Service).listing(), admin(t, storm.Service, "topics; links; subscribers topic-1 topic-2 topic-3 topic-4")
+	storm.Stop()
+
+	c := startThree(t)
+	n := c.Nodes[0]
+	database := filepath.Join(dir, "0")
+	if got := n.Must("import", "icestorm", "--check", database); !strings.HasSuffix(got, "it would make 1011 topics, 1021 links, 1026 subscribers\n") {
+		t.Fatalf("check: ...%s", got[max(0, len(got)-200):])
+	}
+	if got := n.Must("topics"); got != "" {
+		t.Fatalf("--check made topics: %.100q", got)
+	}
+	if got := n.Must("import", "icestorm", database); got != "imported: 1011 topics, 1021 links, 1026 subscribers\n" {
+		t.Fatalf("import: %s", got)
+	}
+	c.WaitSame()
+	s := service(n)
+	if diff := cmp.Diff(newCaller(t, s).listing(), want); diff != "" {
+		t.Errorf("listing (-floe +IceStorm):\n%.3000s", diff)
+	}
+	if diff := cmp.Diff(admin(t, s, "topics; links; subscribers topic-1 topic-2 topic-3 topic-4"), tool); diff != "" {
+		t.Errorf("icestormadmin (-floe +IceStorm):\n%.3000s", diff)
+	}
+	sub := subscriberNamed(t, n, "topic-0", "cat/sub-0")
+	if want := "cat/sub-0 -f facet -t -e 1.1:tcp -h 127.0.0.1 -p 9 -t 1000:ws -h 127.0.0.1 -p 9 -t 60000 -r /x"; sub.Proxy != want || sub.QoS["mine"] != "0" || sub.QoS["retryCount"] != "-1" {
+		t.Errorf("subscriber: %+v", sub)
+	}
+	for topic, sub := range subs {
+		peers.Publish(t, s, peers.CPP, topic, "--count", "3")
+		if got := seqs(sub.WaitEvents(3)); !slices.Equal(got, []int{0, 1, 2}) {
+			t.Errorf("%s: got events %v", topic, got)
+		}
+	}
+	if o := n.Floe("import", "icestorm", database); o.Exit != 0 || o.Stdout != "no change\n" || o.Stderr != "" {
+		t.Errorf("a second time: %v", o)
+	}
+}
+
+func subscriberNamed(t *testing.T, n *floetest.Node, topic, identity string) api.Subscriber {
+	t.Helper()
+	all, err := copyOf[api.Subscriber](n, "/v1/subscribers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(all, func(s api.Subscriber) bool { return s.Topic == topic && s.Identity == identity })
+	if i < 0 {
+		t.Fatalf("topic %s has no subscriber %s", topic, identity)
+	}
+	return all[i]
+}
+
+// What a running service says is topics and links; subscribers are named as what is left out.
+func TestTopicsAndLinksOfARunningIceStorm(t *testing.T) {
+	t.Parallel()
+	storm := peers.IceStorm(t)
+	admin(t, storm.Service, "create A B; link A B -3")
+	peers.Subscribe(t, storm.Service, peers.CPP, "B", "--identity", "s1")
+	n := startNode(t)
+	o := n.Floe("import", "icestorm", "--from", storm.Manager)
+	if o.Exit != api.ExitRefused || !strings.Contains(o.Stderr, `can't be carried over: subscriber "s1" of topic "B"`) || n.Must("topics") != "" {
+		t.Errorf("with a subscriber: %v", o)
+	}
+	if got := n.Must("import", "icestorm", "--from", storm.Manager, "--leave-out"); got != "imported: 2 topics, 1 links, 0 subscribers\n" {
+		t.Errorf("import: %s", got)
+	}
+	if got := n.Must("links"); got != "A to B with cost -3\n" {
+		t.Errorf("links: %s", got)
+	}
+}
+
+// Publishers and subscribers move one by one, as docs/movein.md has it: no event is lost, and none comes twice.
+func TestMoveInWithPublishersRunning(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	storm := peers.IceStorm(t, "--dir", dir)
+	admin(t, storm.Service, "create news archive; link news archive 5")
+	news := peers.Subscribe(t, storm.Service, peers.CPP, "news", "--mode", "ordered", "--identity", "n1", "--qos", "retryCount=-1")
+	archive := peers.Subscribe(t, storm.Service, peers.CPP, "archive", "--mode", "oneway", "--identity", "a1", "--qos", "retryCount=-1")
+	publish := func(s peers.Service, id string) *peers.Publisher {
+		return peers.StartPublisher(t, s, peers.CPP, "news", "--count", "0", "--rate", "200", "--cost", "3", "--publisher", id)
+	}
+	stays, moves := publish(storm.Service, "1"), publish(storm.Service, "2")
+	news.WaitEvents(20)
+
+	n := startNode(t)
+	if got := n.Must("import", "icestorm", filepath.Join(dir, "0")); got != "imported: 2 topics, 1 links, 2 subscribers\n" {
+		t.Fatalf("import: %s", got)
+	}
+	s := service(n)
+	moves.Stop()
+	moved := publish(s, "3")
+	news.WaitEvents(len(news.Events()) + 100)
+	late := publish(s, "4")
+	stays.Stop()
+	news.WaitEvents(len(news.Events()) + 100)
+	moved.Stop()
+	late.Stop()
+	for name, sub := range map[string]*peers.Subscriber{"news": news, "archive": archive} {
+		for id, p := range map[int]*peers.Publisher{1: stays, 2: moves, 3: moved, 4: late} {
+			wantAll(t, name, sub, id, p.Result())
+		}
+	}
+}
+
+// wantAll waits until a subscriber has every event of a publisher, each once and in order.
+func wantAll(t *testing.T, name string, sub *peers.Subscriber, publisher int, p peers.Published) {
+	t.Helper()
+	var got []int
+	floetest.Eventually(t, floetest.Patience, func() error {
+		got = nil
+		for _, e := range sub.Events() {
+			if e.Publisher == publisher {
+				got = append(got, e.Seq)
+			}
+		}
+		if len(got) < p.Acked {
+			return fmt.Errorf("%s: %d of %d events of publisher %d", name, len(got), p.Acked, publisher)
+		}
+		return nil
+	})
+	if p.Errors > 0 || len(got) != p.Count {
+		t.Errorf("%s: publisher %d: %+v, %d events", name, publisher, p, len(got))
+	}
+	for i, seq := range got {
+		if seq != i {
+			t.Errorf("%s: publisher %d: event %d is number %d", name, publisher, i, seq)
+			return
+		}
+	}
+}
