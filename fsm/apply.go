@@ -40,15 +40,18 @@ func opVersion(op Op) uint32 {
 		return distributionVersion
 	case StageRestore, CommitRestore:
 		return restoreVersion
+	case SetToken, DropToken, SpendToken:
+		return tokenVersion
 	}
 	return 1
 }
 
-// byNode tells the ops that nodes make by themselves from those somebody
-// asked for.
+// byNode tells the ops that nodes make by themselves, or that change no
+// content, from those somebody asked for.
 func byNode(op Op) bool {
 	switch op.(type) {
-	case Init, Barrier, SetMember, DropMember, Reap, RaiseVersion, RegisterApp, ForgetApps, AckApps, SetServing, SetProbed,
+	case Init, Barrier, SetMember, DropMember, Reap, RaiseVersion, RegisterApp, ForgetApps, AckApps, SetServing, SetProbed, SpendToken,
+		SetToken, DropToken, // who may do what is no content: a cluster with tokens alone is empty
 		StageRestore: // nothing is changed before the restore is committed
 		return true
 	}

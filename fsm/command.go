@@ -159,6 +159,9 @@ var readers = map[Kind]func(*codec.Decoder) (Op, error){
 	KindChangeFacts:   read[ChangeFacts],
 	KindStageRestore:  read[StageRestore],
 	KindCommitRestore: read[CommitRestore],
+	KindSetToken:      read[SetToken],
+	KindDropToken:     read[DropToken],
+	KindSpendToken:    read[SpendToken],
 }
 
 func read[T Op](dec *codec.Decoder) (Op, error) {

@@ -71,7 +71,10 @@ func golden() map[string]fsm.Command {
 			{Kind: derive.SetConfig, Config: &derive.Config{Components: []derive.Component{{Name: "SUBMAN", FQDN: "sub", Port: 4560}}}},
 			{Kind: derive.Associate, E2T: "e2t:38000", RANs: []string{"g1"}},
 			{Kind: derive.AddRoute, Route: &derive.Route{MType: 7, SubID: -1, Groups: [][]string{{"a:1"}}}}}},
-		"set-probed": fsm.SetProbed{Dead: []string{"a:1"}, Alive: []string{"b:1"}},
+		"set-token":   fsm.SetToken{Token: fsm.Token{Name: "ci", Role: fsm.RolePublish, Hash: fsm.HashToken("secret"), Made: 1700000000000000002, Ends: 1700000000000000003}},
+		"drop-token":  fsm.DropToken{Name: "ci"},
+		"spend-token": fsm.SpendToken{Hash: fsm.HashToken("secret"), Now: 1700000000000000002},
+		"set-probed":  fsm.SetProbed{Dead: []string{"a:1"}, Alive: []string{"b:1"}},
 	}
 	commands := make(map[string]fsm.Command, len(ops))
 	for name, op := range ops {
@@ -120,7 +123,7 @@ func TestGoldenCommands(t *testing.T) {
 			t.Errorf("%s: decoded (-got +want):\n%s", name, diff)
 		}
 	}
-	for k := fsm.KindInit; k <= fsm.KindCommitRestore; k++ {
+	for k := fsm.KindInit; k <= fsm.KindSpendToken; k++ {
 		if !seen[k] {
 			t.Errorf("kind %d has no golden file", k)
 		}

@@ -37,6 +37,9 @@ const (
 	KindChangeFacts
 	KindStageRestore
 	KindCommitRestore
+	KindSetToken
+	KindDropToken
+	KindSpendToken
 )
 
 // Op is one change of the state, as the body of a [Command]. The op types of

@@ -76,6 +76,12 @@ const (
 	ErrNoLoad topics.Kind = "the load is not whole"
 	// ErrApp: an app that can't be registered.
 	ErrApp topics.Kind = "the app can't be registered"
+	// ErrToken: a token that can't be.
+	ErrToken topics.Kind = "not a token"
+	// ErrTokenExists: a token of that name exists.
+	ErrTokenExists topics.Kind = "a token of this name exists"
+	// ErrNoToken: no such token.
+	ErrNoToken topics.Kind = "no such token"
 	// ErrForgotten: a repeated command came so late that nobody knows any
 	// more whether it was applied; its outcome is unknown.
 	ErrForgotten topics.Kind = "outcome unknown: repeated too late"

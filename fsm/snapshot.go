@@ -21,7 +21,7 @@ import (
 // SHA-256 of all before it. Two nodes at one index write equal bytes. A state
 // is written in the first format that has a place for all it holds, so that
 // older programs read what they can know: the second added routes, the third
-// apps, how routes are distributed, and restored backups.
+// apps, how routes are distributed, restored backups, and tokens.
 const (
 	snapshotMagic  = "floesnap"
 	formatGraph    = 1
@@ -54,6 +54,7 @@ type snapshotHeader struct {
 	Facts        *derive.Export `codec:"f,omitempty"`
 	Shift        uint64         `codec:"sh,omitempty"`
 	Restore      *staged        `codec:"rs,omitempty"`
+	Tokens       []Token        `codec:"tk,omitempty"`
 }
 
 // snapshot is one state held still: the view never changes, the requests are a copy.
@@ -108,6 +109,7 @@ func (p *snapshot) encode(enc *codec.Encoder) error {
 		head.Distribution = &v.Distribution
 	}
 	head.Apps, head.Shift, head.Restore = len(v.Apps), v.Shift, v.restore
+	head.Tokens = v.Tokens
 	if !v.Routes.Facts.Empty() {
 		facts := v.Routes.Facts.Export()
 		head.Facts = &facts
@@ -141,7 +143,7 @@ func (p *snapshot) encode(enc *codec.Encoder) error {
 
 func (h *snapshotHeader) format() uint16 {
 	switch {
-	case h.Distribution != nil || h.Apps > 0 || h.Facts != nil || h.Shift > 0 || h.Restore != nil:
+	case h.Distribution != nil || h.Apps > 0 || h.Facts != nil || h.Shift > 0 || h.Restore != nil || len(h.Tokens) > 0:
 		return formatApps
 	case h.Routes != nil:
 		return formatRoutes
@@ -238,10 +240,13 @@ func decodeSnapshot(dec *codec.Decoder) (*View, *requestLog, error) {
 			return nil, nil, fmt.Errorf("%w: facts: %v", ErrSnapshot, err)
 		}
 	}
+	if err := checkTokens(head.Tokens); err != nil {
+		return nil, nil, err
+	}
 	view := &View{
 		Index: head.Index, ClusterID: head.ClusterID, Version: head.Version, Graph: graph, UserChanges: head.UserChanges,
 		Members: head.Members, Clusters: head.Clusters, Servers: head.Servers,
-		Routes: routes.united(), Apps: apps, Shift: head.Shift, restore: head.Restore,
+		Routes: routes.united(), Apps: apps, Shift: head.Shift, restore: head.Restore, Tokens: head.Tokens,
 	}
 	if head.Distribution != nil {
 		view.Distribution = *head.Distribution

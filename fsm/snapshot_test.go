@@ -31,7 +31,7 @@ func graphNode() *node {
 // goldenSnapshots are states whose snapshots are on people's disks: a golden
 // file may be added, never changed.
 func goldenSnapshots() map[string]*node {
-	return map[string]*node{"graph": graphNode(), "routes": routesNode(), "apps": appsNode(), "facts": factsNode(), "restore": restoringNode(), "messages": messagesNode()}
+	return map[string]*node{"graph": graphNode(), "routes": routesNode(), "apps": appsNode(), "facts": factsNode(), "restore": restoringNode(), "messages": messagesNode(), "tokens": tokensNode()}
 }
 
 // routesNode is a node with one of everything that routes can hold.
@@ -70,6 +70,15 @@ func appsNode() *node {
 	} {
 		n.op(op)
 	}
+	return n
+}
+
+// tokensNode is a node that knows tokens.
+func tokensNode() *node {
+	n := graphNode()
+	n.op(fsm.RaiseVersion{Version: 3})
+	n.op(fsm.SetToken{Token: fsm.Token{Name: "root", Role: fsm.RoleCluster, Hash: fsm.HashToken("a"), Made: 5}})
+	n.op(fsm.SetToken{Token: fsm.Token{Name: "join-1", Hash: fsm.HashToken("b"), Made: 6, Ends: 7}})
 	return n
 }
 

@@ -28,6 +28,9 @@ type View struct {
 	Apps []App
 	// Distribution decides with the routes what apps are sent.
 	Distribution Distribution
+	// Tokens give rights, or let nodes join, sorted by name. They are no part of
+	// the digest, and of no backup.
+	Tokens []Token
 	// Servers are the nodes of the Raft group, sorted by id.
 	Servers []Server
 	// UserChanges counts the applied changes that somebody asked for, as

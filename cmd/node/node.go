@@ -189,7 +189,8 @@ func (n *node) makeFederation() error {
 func (n *node) makeHTTP() error {
 	n.http = http.New(http.Config{
 		TLS:      n.httpTLS(),
-		Group:    n.cluster,
+		Group:    n.audited(),
+		Audit:    n.log.Named("audit"),
 		Nodes:    nodesFace{n},
 		Events:   eventsFace{n.native},
 		Clusters: n.federation,

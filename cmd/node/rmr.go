@@ -59,9 +59,9 @@ func (n *node) makeNBI() error {
 		urls.Target = "http://" + at[0] + "/ric/v1/handles/xapp-handle/"
 	}
 	n.sources = nbi.NewSources(nbi.SourcesConfig{
-		Group: n.cluster, URLs: urls, Leads: n.cluster.IsLeader, LeaderChanged: n.cluster.LeaderChanged, Log: n.log.Named("nbi"),
+		Group: n.audited(), URLs: urls, Leads: n.cluster.IsLeader, LeaderChanged: n.cluster.LeaderChanged, Log: n.log.Named("nbi"),
 	})
-	config := nbi.Config{Group: n.cluster, Ready: n.cluster.Ready, Log: n.log.Named("nbi")}
+	config := nbi.Config{Group: n.audited(), Ready: n.cluster.Ready, Log: n.log.Named("nbi")}
 	if urls.XApps != "" {
 		config.XApps = n.sources
 	}

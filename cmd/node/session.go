@@ -55,6 +55,9 @@ func newSession(std stdio, c *command, flags *pflag.FlagSet) (*session, error) {
 	if s.config.TLS, err = clientFiles(flags); err != nil {
 		return nil, err
 	}
+	if s.config.Token, err = secretOf(flags, std); err != nil {
+		return nil, err
+	}
 	if f := flags.Lookup("stale"); f != nil {
 		s.config.Stale = f.Value.String() == "true"
 	}

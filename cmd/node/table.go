@@ -73,7 +73,7 @@ func (c *call) list(name string) []string {
 // commandTable lists all commands in the order of the help.
 func commandTable() []*command {
 	var all []*command
-	for _, family := range [][]*command{startCommands(), topicCommands(), linkCommands(), eventCommands(), graphCommands(), routeCommands(), meidCommands(), messageCommands(), traceCommands(), nodeCommands(), backupCommands(), recoverCommands(), clusterCommands(), importCommands(), certCommands(), shellCommands(), programCommands()} {
+	for _, family := range [][]*command{startCommands(), topicCommands(), linkCommands(), eventCommands(), graphCommands(), routeCommands(), meidCommands(), messageCommands(), traceCommands(), nodeCommands(), backupCommands(), recoverCommands(), clusterCommands(), importCommands(), certCommands(), tokenCommands(), shellCommands(), programCommands()} {
 		all = append(all, family...)
 	}
 	return all
@@ -104,6 +104,7 @@ func (c *command) addFlags(flags *pflag.FlagSet, shared bool) {
 			help = "`HOST:PORT` of the node's HTTP listener"
 		}
 		flags.Var(newNodes("127.0.0.1:7480"), "addr", help)
+		flags.Var(newText(""), "token-file", "`FILE` with your token, where rights come from one; FLOE_TOKEN holds the token itself")
 		flags.Var(newText(""), "tls-ca", "`FILE` with the authority of the cluster; with it nodes are asked over TLS")
 		flags.Var(newText(""), "tls-cert", "`FILE` with your certificate, where rights come from one")
 		flags.Var(newText(""), "tls-key", "`FILE` with the key of --tls-cert")

@@ -65,7 +65,7 @@ func (n *node) makeIce() error {
 		return err
 	}
 	n.face, err = ice.New(ice.Config{
-		Node: n.cluster.ID(), Group: n.cluster, Hub: ice.FromHub(n.hub), Endpoints: n.sockets.published["ice"],
+		Node: n.cluster.ID(), Group: n.audited(), Hub: ice.FromHub(n.hub), Endpoints: n.sockets.published["ice"],
 		Caller: n.sender, Dedupe: client.NewDedupe(0), Adapter: adapter,
 		Leader: func() (string, uint64) { return n.cluster.LeaderID(), n.cluster.Term() },
 		Live:   n.cluster.Alive,

@@ -24,7 +24,9 @@ func (s *Server) backup(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), patience(r))
 	defer cancel()
 	if stale(r) {
-		s.describeCopy(w)
+		v := s.config.Group.View()
+		s.describeCopy(w, v)
+		ctx = context.WithValue(ctx, copyKey{}, v)
 	}
 	v, err := s.view(ctx, r)
 	if err != nil {
@@ -71,7 +73,7 @@ func (s *Server) restore(ctx context.Context, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	result, err := s.restoreParts(ctx, content, "http "+r.RemoteAddr)
+	result, err := s.restoreParts(ctx, content, source(r))
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func (s *Server) Handler() http.Handler {
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fail(w, refuse(api.Forbidden, "refused: the request comes from a web page of another origin"))
 	}))
-	calls := guard.Handler(mux)
+	calls := guard.Handler(s.guarded(mux))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		good(r)
 		calls.ServeHTTP(w, r)
@@ -90,6 +90,9 @@ func (s *Server) routes(mux *http.ServeMux) {
 		"GET /v1/meids":          s.listMEIDs,
 		"POST /v1/meids":         s.setMEIDs,
 		"DELETE /v1/meids":       s.deleteMEIDs,
+		"GET /v1/tokens":         s.listTokens,
+		"POST /v1/tokens":        s.addToken,
+		"DELETE /v1/tokens":      s.removeToken,
 
 		"POST /v1/import/icestorm": s.importIceStorm,
 		"POST /v1/import/rtmgr":    s.importRouteManager,
@@ -121,7 +124,9 @@ func (s *Server) answer(c call) http.Handler {
 		defer cancel()
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(patience(r) + bodyTimeout)) // httptest's recorder has none
 		if stale(r) {
-			s.describeCopy(w)
+			v := s.config.Group.View()
+			s.describeCopy(w, v)
+			ctx = context.WithValue(ctx, copyKey{}, v)
 		}
 		v, err := c(ctx, r)
 		if err != nil {
@@ -151,10 +156,14 @@ func stale(r *http.Request) bool {
 	return err == nil && yes
 }
 
+// copyKey is where a stale read's context holds the View that its headers
+// describe, so that the answer is the state at exactly that index.
+type copyKey struct{}
+
 // describeCopy says in headers how good this node's own copy is.
-func (s *Server) describeCopy(w http.ResponseWriter) {
+func (s *Server) describeCopy(w http.ResponseWriter, v *fsm.View) {
 	w.Header().Set("Floe-Node", s.config.Nodes.ID())
-	w.Header().Set("Floe-Index", strconv.FormatUint(s.config.Group.View().Index, 10))
+	w.Header().Set("Floe-Index", strconv.FormatUint(v.Index, 10))
 	age := -1.0
 	if a := s.config.Nodes.ContactAge(); a >= 0 {
 		age = a.Seconds()
@@ -164,15 +173,15 @@ func (s *Server) describeCopy(w http.ResponseWriter) {
 
 // view returns the state a read shows.
 func (s *Server) view(ctx context.Context, r *http.Request) (*fsm.View, error) {
-	if stale(r) {
-		return s.config.Group.View(), nil
+	if v, ok := ctx.Value(copyKey{}).(*fsm.View); ok {
+		return v, nil
 	}
 	return s.config.Group.Read(ctx)
 }
 
 // propose makes one change.
 func (s *Server) propose(ctx context.Context, r *http.Request, op fsm.Op) (fsm.Result, error) {
-	return s.config.Group.Propose(ctx, op, "http "+r.RemoteAddr)
+	return s.config.Group.Propose(ctx, op, source(r))
 }
 
 // decode reads a request's body, which is one JSON value with known fields.

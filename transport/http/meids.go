@@ -78,7 +78,7 @@ func (s *Server) changeMEIDs(ctx context.Context, r *http.Request, record routin
 		return nil, err
 	}
 	u := routing.Update{Blocks: []routing.Block{{Kind: routing.MapUpdate, Records: []routing.Record{record}}}}
-	result, err := s.loader.Load(ctx, u, c, "http "+r.RemoteAddr)
+	result, err := s.loader.Load(ctx, u, c, source(r))
 	if err != nil {
 		return nil, err
 	}

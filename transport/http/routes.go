@@ -87,7 +87,7 @@ func (s *Server) loadRoutes(ctx context.Context, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	result, err := s.loader.Load(ctx, p.Update, c, "http "+r.RemoteAddr)
+	result, err := s.loader.Load(ctx, p.Update, c, source(r))
 	if err != nil {
 		return nil, err
 	}

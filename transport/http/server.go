@@ -124,6 +124,19 @@ type Config struct {
 	TLS *tls.Config
 	// Log gets what an operator should know; nil: silence.
 	Log hclog.Logger
+	// Audit gets a line for each call that changes the cluster, but not the
+	// replicated state, and for those without rights; nil: Log does.
+	Audit hclog.Logger
+}
+
+func (c *Config) audit() hclog.Logger {
+	switch {
+	case c.Audit != nil:
+		return c.Audit
+	case c.Log != nil:
+		return c.Log
+	}
+	return hclog.NewNullLogger()
 }
 
 // Server is the HTTP face of one node.
@@ -133,6 +146,7 @@ type Server struct {
 	server  *http.Server
 	looks   *http.Server // of ServeHealth
 	conns   *conns
+	refused refusals
 	metrics http.Handler
 	loader  *routeload.Loader
 	paths   map[string]bool // of all calls

@@ -16,6 +16,7 @@ const (
 	TooLarge       Kind = "too_large"
 	NotFound       Kind = "not_found"
 	MethodUnknown  Kind = "method_not_allowed"
+	Unauthorized   Kind = "unauthorized"
 	Forbidden      Kind = "forbidden"
 	TopicExists    Kind = "topic_exists"
 	NoSuchTopic    Kind = "no_such_topic"
@@ -33,6 +34,8 @@ const (
 	Membership     Kind = "membership"
 	NoSuchNode     Kind = "no_such_node"
 	NoSuchMEID     Kind = "no_such_meid"
+	TokenExists    Kind = "token_exists"
+	NoSuchToken    Kind = "no_such_token"
 	QuorumAtRisk   Kind = "would_lose_quorum"
 	Changed        Kind = "changed_meanwhile"
 	NotBuilt       Kind = "later_version"
@@ -67,6 +70,7 @@ var meanings = map[Kind]meaning{
 	TooLarge:       {http.StatusRequestEntityTooLarge, ExitRefused},
 	NotFound:       {http.StatusNotFound, ExitRefused},
 	MethodUnknown:  {http.StatusMethodNotAllowed, ExitRefused},
+	Unauthorized:   {http.StatusUnauthorized, ExitRefused},
 	Forbidden:      {http.StatusForbidden, ExitRefused},
 	TopicExists:    {http.StatusConflict, ExitRefused},
 	NoSuchTopic:    {http.StatusNotFound, ExitRefused},
@@ -83,6 +87,8 @@ var meanings = map[Kind]meaning{
 	Stale:          {http.StatusConflict, ExitRefused},
 	Membership:     {http.StatusConflict, ExitRefused},
 	NoSuchNode:     {http.StatusNotFound, ExitRefused},
+	TokenExists:    {http.StatusConflict, ExitRefused},
+	NoSuchToken:    {http.StatusNotFound, ExitRefused},
 	NoSuchMEID:     {http.StatusNotFound, ExitRefused},
 	QuorumAtRisk:   {http.StatusConflict, ExitRefused},
 	Changed:        {http.StatusConflict, ExitRefused},

@@ -35,6 +35,8 @@ type Config struct {
 	// TLS is how https is spoken, which then is meant where an address does
 	// not say. nil: http is meant, and https trusts what the system trusts.
 	TLS *tls.Config
+	// Token is shown with each call; "": none.
+	Token string
 	// Timeout bounds each call; 0 is DefaultTimeout.
 	Timeout time.Duration
 	// Stale has reads answered from the asked node's own copy.
@@ -186,6 +188,9 @@ func (c *Client) build(ctx context.Context, address string, r request) (*http.Re
 	}
 	if u, ok := r.body.(upload); ok {
 		req.ContentLength = u.size
+	}
+	if c.config.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.config.Token)
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", kind)
