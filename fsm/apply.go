@@ -14,6 +14,7 @@ type draft struct {
 	View
 	at    uint64 // index of the command, with View.Shift
 	trial bool   // its outcome alone is wanted; see View.Try
+	touched
 }
 
 // opVersion returns the cluster version an op needs.
@@ -42,6 +43,8 @@ func opVersion(op Op) uint32 {
 		return restoreVersion
 	case SetToken, DropToken, SpendToken:
 		return tokenVersion
+	case Revert:
+		return HistoryVersion
 	}
 	return 1
 }

@@ -162,6 +162,7 @@ var readers = map[Kind]func(*codec.Decoder) (Op, error){
 	KindSetToken:      read[SetToken],
 	KindDropToken:     read[DropToken],
 	KindSpendToken:    read[SpendToken],
+	KindRevert:        read[Revert],
 }
 
 func read[T Op](dec *codec.Decoder) (Op, error) {

@@ -74,6 +74,7 @@ func golden() map[string]fsm.Command {
 		"set-token":   fsm.SetToken{Token: fsm.Token{Name: "ci", Role: fsm.RolePublish, Hash: fsm.HashToken("secret"), Made: 1700000000000000002, Ends: 1700000000000000003}},
 		"drop-token":  fsm.DropToken{Name: "ci"},
 		"spend-token": fsm.SpendToken{Hash: fsm.HashToken("secret"), Now: 1700000000000000002},
+		"revert":      fsm.Revert{To: 17, Seen: 19},
 		"set-probed":  fsm.SetProbed{Dead: []string{"a:1"}, Alive: []string{"b:1"}},
 	}
 	commands := make(map[string]fsm.Command, len(ops))
@@ -123,7 +124,7 @@ func TestGoldenCommands(t *testing.T) {
 			t.Errorf("%s: decoded (-got +want):\n%s", name, diff)
 		}
 	}
-	for k := fsm.KindInit; k <= fsm.KindSpendToken; k++ {
+	for k := fsm.KindInit; k <= fsm.KindRevert; k++ {
 		if !seen[k] {
 			t.Errorf("kind %d has no golden file", k)
 		}

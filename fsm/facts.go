@@ -30,6 +30,7 @@ func (o ChangeFacts) apply(d *draft) (Result, error) {
 	}
 	d.Routes.Facts = next
 	if !changes.Empty() {
+		d.touch(&d.derived, changes)
 		d.unite(changes.MEIDs, changes)
 	}
 	r := d.routesResult()

@@ -76,7 +76,7 @@ func (o StageRoutes) apply(d *draft) (Result, error) {
 func (l load) with(blocks []RouteBlock, at uint64) load {
 	l.last = at
 	l.parts = append(slices.Clip(l.parts), blocks)
-	if err := l.edit.Do(updateOf(blocks)); err != nil {
+	if err := l.edit.Do(RouteUpdate(blocks)); err != nil {
 		l.edit, l.failed = nil, err.Error()
 	}
 	return l

@@ -40,6 +40,7 @@ const (
 	KindSetToken
 	KindDropToken
 	KindSpendToken
+	KindRevert
 )
 
 // Op is one change of the state, as the body of a [Command]. The op types of

@@ -159,7 +159,7 @@ func (v *View) into(cluster *View, at uint64) View {
 	next := *v
 	next.Index, next.ClusterID, next.Version = cluster.Index, cluster.ClusterID, cluster.Version
 	next.Members, next.Servers, next.UserChanges = cluster.Members, cluster.Servers, cluster.UserChanges
-	next.Tokens = cluster.Tokens
+	next.Tokens, next.History = cluster.Tokens, cluster.History
 	for _, a := range cluster.Apps { // they are here, and would not ask again
 		next.Apps = put(next.Apps, a, func(a App) string { return a.Name })
 	}
@@ -175,7 +175,7 @@ func (v *View) into(cluster *View, at uint64) View {
 func (v *View) WriteBackup(to io.Writer) error {
 	content := *v
 	content.Members, content.Servers, content.restore = nil, nil, nil
-	content.Tokens = nil // rights are those of a cluster, and no content
+	content.Tokens, content.History = nil, History{} // rights and past are those of a cluster, and no content
 	content.Routes.loads = nil
 	return (&snapshot{view: &content}).write(to)
 }

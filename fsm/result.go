@@ -91,7 +91,7 @@ const (
 func (r *Refusal) Error() string {
 	text := (&topics.Error{Kind: r.Kind, Name: r.Name, Detail: r.Detail}).Error()
 	switch r.Kind {
-	case ErrRoutes, ErrRoutesChanged, ErrNoLoad, ErrNotEmpty, ErrBackup: // these are about no name
+	case ErrRoutes, ErrRoutesChanged, ErrNoLoad, ErrNotEmpty, ErrBackup, ErrNoRevert, ErrChanged: // these are about no name
 		text = string(r.Kind) + ": " + r.Detail
 	}
 	if r.Part > 0 {

@@ -69,7 +69,8 @@ func (r RouteRecord) Equal(o RouteRecord) bool {
 		slices.Equal(r.Senders, o.Senders) && slices.Equal(r.MEIDs, o.MEIDs) && slices.EqualFunc(r.Groups, o.Groups, slices.Equal[[]string])
 }
 
-func updateOf(blocks []RouteBlock) routing.Update {
+// RouteUpdate is the way back from [RouteBlocks].
+func RouteUpdate(blocks []RouteBlock) routing.Update {
 	u := routing.Update{Blocks: make([]routing.Block, len(blocks))}
 	for i, b := range blocks {
 		records := make([]routing.Record, len(b.Records))
@@ -154,4 +155,10 @@ func (r *RouteRecord) size() int {
 		}
 	}
 	return n
+}
+
+// Text returns an entry's record as the text form has it.
+func (r *RouteRecord) Text() string {
+	e := routing.Entry{Key: routing.Key{MType: r.MType, SubID: r.SubID}, Senders: r.Senders, ByMEID: r.ByMEID, Groups: r.Groups, Hidden: r.Verb == routing.Unroute}
+	return e.String()
 }

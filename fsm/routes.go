@@ -59,7 +59,7 @@ func (o ChangeRoutes) apply(d *draft) (Result, error) {
 	if err := d.checkBlocks(o.Blocks); err != nil {
 		return Result{}, err
 	}
-	next, changes, err := d.Routes.Loaded.Apply(updateOf(o.Blocks))
+	next, changes, err := d.Routes.Loaded.Apply(RouteUpdate(o.Blocks))
 	if err != nil {
 		return Result{}, &Refusal{Kind: ErrRoutes, Detail: err.Error()}
 	}
@@ -78,6 +78,7 @@ func (d *draft) setLoaded(next routing.State, touched []string, c routing.Change
 		return
 	}
 	r.Loaded, r.LoadedAt, r.loads = next, d.at, nil
+	d.touch(&d.loaded, c)
 	d.unite(touched, c)
 }
 

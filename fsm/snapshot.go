@@ -21,7 +21,7 @@ import (
 // SHA-256 of all before it. Two nodes at one index write equal bytes. A state
 // is written in the first format that has a place for all it holds, so that
 // older programs read what they can know: the second added routes, the third
-// apps, how routes are distributed, restored backups, and tokens.
+// apps, how routes are distributed, restored backups, tokens, and the history.
 const (
 	snapshotMagic  = "floesnap"
 	formatGraph    = 1
@@ -55,6 +55,8 @@ type snapshotHeader struct {
 	Shift        uint64         `codec:"sh,omitempty"`
 	Restore      *staged        `codec:"rs,omitempty"`
 	Tokens       []Token        `codec:"tk,omitempty"`
+	Changes      int            `codec:"nc,omitempty"`
+	Begin        uint64         `codec:"hf,omitempty"`
 }
 
 // snapshot is one state held still: the view never changes, the requests are a copy.
@@ -110,6 +112,7 @@ func (p *snapshot) encode(enc *codec.Encoder) error {
 	}
 	head.Apps, head.Shift, head.Restore = len(v.Apps), v.Shift, v.restore
 	head.Tokens = v.Tokens
+	head.Changes, head.Begin = v.History.Len(), v.History.Floor()
 	if !v.Routes.Facts.Empty() {
 		facts := v.Routes.Facts.Export()
 		head.Facts = &facts
@@ -135,6 +138,11 @@ func (p *snapshot) encode(enc *codec.Encoder) error {
 			return err
 		}
 	}
+	for _, c := range v.History.changes {
+		if err := enc.Encode(c); err != nil {
+			return err
+		}
+	}
 	if head.Routes == nil {
 		return nil
 	}
@@ -143,7 +151,8 @@ func (p *snapshot) encode(enc *codec.Encoder) error {
 
 func (h *snapshotHeader) format() uint16 {
 	switch {
-	case h.Distribution != nil || h.Apps > 0 || h.Facts != nil || h.Shift > 0 || h.Restore != nil || len(h.Tokens) > 0:
+	case h.Distribution != nil || h.Apps > 0 || h.Facts != nil || h.Shift > 0 || h.Restore != nil ||
+		len(h.Tokens) > 0 || h.Changes > 0 || h.Begin > 0:
 		return formatApps
 	case h.Routes != nil:
 		return formatRoutes
@@ -231,6 +240,10 @@ func decodeSnapshot(dec *codec.Decoder) (*View, *requestLog, error) {
 	if !slices.IsSortedFunc(apps, func(a, b App) int { return strings.Compare(a.Name, b.Name) }) {
 		return nil, nil, fmt.Errorf("%w: apps are not in order", ErrSnapshot)
 	}
+	history, err := decodeHistory(dec, head.Changes, head.Begin)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: history: %v", ErrSnapshot, err)
+	}
 	routes, err := decodeRoutes(dec, head.Routes)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: routes: %v", ErrSnapshot, err)
@@ -246,7 +259,7 @@ func decodeSnapshot(dec *codec.Decoder) (*View, *requestLog, error) {
 	view := &View{
 		Index: head.Index, ClusterID: head.ClusterID, Version: head.Version, Graph: graph, UserChanges: head.UserChanges,
 		Members: head.Members, Clusters: head.Clusters, Servers: head.Servers,
-		Routes: routes.united(), Apps: apps, Shift: head.Shift, restore: head.Restore, Tokens: head.Tokens,
+		Routes: routes.united(), Apps: apps, Shift: head.Shift, restore: head.Restore, Tokens: head.Tokens, History: history,
 	}
 	if head.Distribution != nil {
 		view.Distribution = *head.Distribution

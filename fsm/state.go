@@ -133,8 +133,7 @@ func (s *State) applyEntry(d *draft, l *raft.Log) any {
 		return h
 	}
 	if l.Type == raft.LogConfiguration {
-		d.Servers = servers(raft.DecodeConfiguration(l.Data))
-		d.Index = l.Index
+		d.View = d.regrouped(servers(raft.DecodeConfiguration(l.Data)), l.Index)
 		return nil
 	}
 	c, err := DecodeCommand(l.Data)
@@ -157,7 +156,8 @@ func (s *State) applyCommand(d *draft, c Command, index uint64) (result Result, 
 	}
 	at := index + d.Shift
 	d.Routes.loads, d.restore = pruned(d.Routes.loads, at), d.restore.kept(at)
-	next, result, err := (&draft{View: d.View, at: at}).try(c.Op)
+	work := &draft{View: d.View, at: at}
+	next, result, err := work.try(c.Op)
 	if err != nil {
 		return Result{}, err
 	}
@@ -167,7 +167,7 @@ func (s *State) applyCommand(d *draft, c Command, index uint64) (result Result, 
 		if !byNode(c.Op) {
 			next.UserChanges++
 		}
-		d.View = next
+		d.View = next.recorded(&d.View, c, index, work.touched)
 	}
 	s.requests.remember(c.Request, result)
 	return result, nil
@@ -218,8 +218,7 @@ func (s *State) stop(index uint64, cause error) *Halt {
 // StoreConfiguration notes the servers of the group. Raft calls it for
 // entries that it does not hand to ApplyBatch.
 func (s *State) StoreConfiguration(index uint64, c raft.Configuration) {
-	v := *s.View()
-	v.Servers, v.Index = servers(c), index
+	v := s.View().regrouped(servers(c), index)
 	s.publish(&v)
 }
 

@@ -31,6 +31,8 @@ type View struct {
 	// Tokens give rights, or let nodes join, sorted by name. They are no part of
 	// the digest, and of no backup.
 	Tokens []Token
+	// History is how all this came about.
+	History History
 	// Servers are the nodes of the Raft group, sorted by id.
 	Servers []Server
 	// UserChanges counts the applied changes that somebody asked for, as

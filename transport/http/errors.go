@@ -41,6 +41,8 @@ var kinds = map[topics.Kind]api.Kind{
 	fsm.ErrNoLoad:        api.Changed,
 	fsm.ErrApp:           api.BadRequest,
 	fsm.ErrNotEmpty:      api.InUse,
+	fsm.ErrNoRevert:      api.Limit,
+	fsm.ErrChanged:       api.Changed,
 	fsm.ErrBackup:        api.BadRequest,
 	fsm.ErrForgotten:     api.UnknownOutcome,
 }
