@@ -71,7 +71,8 @@ type openBlock struct {
 	routes int // rte, mse and del
 	maps   int // mme_ar and mme_del
 	seen   map[Key][]seenEntry
-	owners map[string]seenOwner
+	owners []seenOwner        // of the records so far
+	named  map[meidKey]uint32 // the place in owners of the last record that names an MEID
 }
 
 type seenEntry struct {
@@ -209,7 +210,7 @@ func (p *parser) start(k Kind) {
 		p.fail(p.fields[0], BadStructure, "the %v of line %d has no end: programs drop it", b.Kind, b.line)
 	}
 	p.open = &openBlock{Block: Block{Kind: k}, line: p.line, at: p.fields[0],
-		seen: map[Key][]seenEntry{}, owners: map[string]seenOwner{}}
+		seen: map[Key][]seenEntry{}, named: map[meidKey]uint32{}}
 	if len(p.fields) > 2 {
 		p.open.ID = p.fields[2].text
 	}

@@ -309,7 +309,13 @@ func words(f field, stray *bool) func(func(field, string) bool) {
 
 // reassigned warns of an MEID that the block names again with another fate.
 func (p *parser) reassigned(b *openBlock, at field, meid, owner string) {
-	s, again := b.owners[meid]
+	now := seenOwner{owner, p.line}
+	if n := len(b.owners); n == 0 || b.owners[n-1] != now {
+		b.owners = append(b.owners, now)
+	}
+	key := keyOf(meid)
+	i, again := b.named[key]
+	s := b.owners[i]
 	switch {
 	case !again:
 	case s.owner == owner:
@@ -321,5 +327,5 @@ func (p *parser) reassigned(b *openBlock, at field, meid, owner string) {
 	default:
 		p.warn(at, Duplicate, "MEID %s goes to %s, no longer to %s as in line %d", quote(meid), owner, s.owner, s.line)
 	}
-	b.owners[meid] = seenOwner{owner, p.line}
+	b.named[key] = uint32(len(b.owners) - 1)
 }
