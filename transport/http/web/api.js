@@ -12,7 +12,7 @@ export class Refused extends Error {
   get words() {
     if (this.status === 0) return 'This node does not answer.';
     const said = this.message.charAt(0).toUpperCase() + this.message.slice(1);
-    if (this.status === 401) return (token() ? 'The token was not taken: ' : 'This needs a token, see above: ') + this.message;
+    if (this.status === 401) return (token() ? 'The token was not taken: ' : 'This needs a token (the button is on top): ') + this.message;
     if (this.status === 403) return 'You may not do that: ' + this.message;
     return said;
   }

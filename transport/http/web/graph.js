@@ -15,7 +15,14 @@ function measure(text) {
   return pen.measureText(text).width;
 }
 
-const labelWidth = (l) => Math.max(44, measure(String(l.cost)) + 10);
+// costText is a cost in few characters; the table has it in full.
+function costText(cost) {
+  if (cost === 2147483647) return 'max';
+  if (cost === -2147483648) return 'min';
+  return Math.abs(cost) < 1e6 ? String(cost) : (cost < 0 ? '≈-' : '≈') + amount(Math.abs(cost));
+}
+
+const labelWidth = (l) => Math.max(44, measure(costText(l.cost)) + 10);
 
 // nodeID tells the topics of this cluster from other targets of links.
 const nodeID = (name, remote) => JSON.stringify([name, remote ?? '']);
@@ -63,7 +70,9 @@ export class Graph {
       n.w = Math.max(n.more ? 84 : 56, Math.ceil(measure(n.text)) + 26);
       n.h = 40;
     }
-    const placed = layout(nodes, links.map((l) => ({ from: l.a, to: l.b, of: l, label: down ? 32 : labelWidth(l) })), { down, room: this.box.clientWidth * (down ? 1 : 1.15) });
+    const ways = new Set(links.map((l) => l.a + l.b));
+    for (const l of links) l.paired = l.a !== l.b && ways.has(l.b + l.a);
+    const placed = layout(nodes, links.map((l) => ({ from: l.a, to: l.b, of: l, label: (down ? 32 : labelWidth(l)) * (l.paired ? 2 : 1) })), { down, room: this.box.clientWidth * (down ? 1 : 1.15) });
     this.size = { w: placed.width + 24, h: placed.height + 24 };
     this.edges = [];
     const lines = svg('g', { class: 'lines' });
@@ -93,12 +102,12 @@ export class Graph {
   edge(l, points, down, lines, labels, taken) {
     const path = svg('path', { d: curve(points, down), 'marker-end': 'url(#arrow)' });
     lines.append(path);
-    const cost = String(l.cost);
-    const spot = free(points, { w: labelWidth(l), h: 31 }, taken, down);
+    const cost = costText(l.cost);
+    const spot = free(points, { w: labelWidth(l), h: 31 }, taken, down, l.paired ? [0.3, 0.7, ...spots] : spots);
     const text = svg('text', { x: spot.x, y: spot.y - 2, 'text-anchor': 'middle' }, cost);
     const flow = svg('text', { class: 'rate', x: spot.x, y: spot.y + 11, 'text-anchor': 'middle' });
     const plate = svg('rect', { x: spot.x - measure(cost) / 2 - 5, y: spot.y - 15, width: measure(cost) + 10, height: 17, rx: 5 });
-    labels.append(svg('g', { class: 'label' }, svg('title', {}, `${plain(l.from)} → ${plain(l.to)}, cost ${cost}`), plate, text, flow));
+    labels.append(svg('g', { class: 'label' }, svg('title', {}, `${plain(l.from)} → ${plain(l.to)}, cost ${l.cost}`), plate, text, flow));
     this.edges.push({ l, path, flow });
   }
 
@@ -114,7 +123,7 @@ export class Graph {
   // flow shows what goes over the links at the moment.
   flow() {
     for (const n of this.part.nodes) {
-      const events = n.remote ? '' : rate(this.rates.topic(n.name).rate);
+      const events = n.remote ? '' : rate(this.rates.flow(n.name));
       const below = events || (n.more ? `+${n.more} links` : '');
       write(n.rate, below);
       n.rate.classList.toggle('dim', !events);
@@ -245,13 +254,16 @@ function curve(points, down) {
   return d;
 }
 
-// free finds a place for a label on a line where nothing is yet.
-function free(points, size, taken, down) {
+// spots are the parts of a line at which its label may be, the best first.
+const spots = [0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78, 0.15, 0.85];
+
+// free finds a place for a label on a line, or beside it, where nothing is yet.
+function free(points, size, taken, down, parts) {
   let best;
-  for (const aside of [0, -19, 19, -38, 38]) {
-    for (const t of [0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78, 0.15, 0.85]) {
+  for (const aside of [0, -0.65, 0.65, -1.3, 1.3]) {
+    for (const t of parts) {
       const spot = { ...along(points, t, down), ...size };
-      spot[down ? 'x' : 'y'] += aside;
+      spot[down ? 'x' : 'y'] += aside * (down ? size.w : size.h);
       const hits = taken.filter((b) => Math.abs(b.x - spot.x) < (b.w + spot.w) / 2 && Math.abs(b.y - spot.y) < (b.h + spot.h) / 2).length;
       if (!best || hits < best.hits) best = { ...spot, hits };
     }

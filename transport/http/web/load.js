@@ -24,7 +24,7 @@ export function loadForm(page) {
       if (!checked.ok) return fill(said, el('p', { class: 'bad' }, 'This can’t be loaded.'), findings(checked.findings));
       const diff = (await call('POST', '/v1/routes/diff', {}, body)).data;
       const n = diff.added.length + diff.removed.length;
-      fill(said, el('p', {}, n ? `Against version ${diff.version}: ${plural(diff.removed.length, 'record')} go, ${plural(diff.added.length, 'record')} come.` : 'Nothing would change.'), findings(checked.findings), changes(diff));
+      fill(said, el('p', {}, n ? `Against version ${diff.version}: ${plural(diff.removed.length, 'record')} removed, ${plural(diff.added.length, 'record')} added.` : 'Nothing would change.'), findings(checked.findings), changes(diff));
       compared = { body, version: diff.version };
       load.disabled = n === 0;
     } catch (e) {

@@ -4,31 +4,30 @@ const forget = 30000; // milliseconds after which an older figure says nothing
 
 export class Rates {
   constructor() {
-    this.topics = new Map(); // name: the node's figures, and those per second
-    this.links = new Map(); // see linkKey
+    this.topics = new Map(); // by name: the node's figures, and those per second
+    this.links = new Map(); // by linkKey
+    this.inflow = new Map(); // by name: what comes over links inside the cluster
   }
 
-  // take takes an answer; whole says that it is about all topics.
-  take(answer, whole, now = performance.now()) {
+  // take takes an answer; all says that it is about all topics.
+  take(answer, all, now = performance.now()) {
     if (answer.node !== this.node) { this.topics.clear(); this.links.clear(); }
     this.node = answer.node;
-    if (whole) this.drop(answer);
     for (const t of answer.topics) {
       const was = this.topics.get(t.name);
       this.topics.set(t.name, { ...t, at: now, rate: pace(was, t, now, (c) => c.published + c.arrived), lost: pace(was, t, now, (c) => c.dropped) });
       for (const l of t.links ?? []) {
         const key = linkKey(t.name, l.to, l.remote);
-        const before = this.links.get(key);
-        this.links.set(key, { ...l, at: now, rate: pace(before, l, now, (c) => c.forwarded) });
+        this.links.set(key, { ...l, at: now, rate: pace(this.links.get(key), l, now, (c) => c.forwarded) });
       }
     }
+    if (all) for (const m of [this.topics, this.links]) for (const [key, f] of m) if (f.at !== now) m.delete(key); // they are gone
+    this.inflow.clear();
+    for (const l of this.links.values()) if (!l.remote && l.rate > 0) this.inflow.set(l.to, (this.inflow.get(l.to) ?? 0) + l.rate);
   }
 
-  // drop forgets topics that are gone.
-  drop(answer) {
-    const there = new Set(answer.topics.map((t) => t.name));
-    for (const name of this.topics.keys()) if (!there.has(name)) this.topics.delete(name);
-  }
+  // flow is what goes through a topic, published on it or come over links.
+  flow(name) { return this.topic(name).rate + (this.inflow.get(name) ?? 0); }
 
   topic(name) { return this.topics.get(name) ?? { published: 0, arrived: 0, offered: 0, delivered: 0, dropped: 0, queued: 0, failing: 0, rate: 0, lost: 0 }; }
 

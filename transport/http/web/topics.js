@@ -14,9 +14,9 @@ export class Topics {
     this.model = modelOf({ topics: [], links: [] });
     this.list = new Rows(byID('topic-list'), {
       label: 'Topics', height: 34, columns: 'topic', key: (name) => name,
-      draw: (name) => this.row(name), pick: (name) => this.select(name),
+      draw: (name) => this.row(name), pick: (name) => this.pick(name),
     });
-    this.graph = new Graph(byID('graph'), (name) => this.select(name, true));
+    this.graph = new Graph(byID('graph'), (name) => this.pick(name, true));
     byID('topic-search').addEventListener('input', () => this.refill());
     byID('topic-order').addEventListener('change', () => this.refill());
   }
@@ -24,7 +24,7 @@ export class Topics {
   row(name) {
     const f = this.page.rates.topic(name);
     const what = f.failing ? `⚠ ${f.failing} failing` : f.lost > 0 ? '⚠ drops' : '';
-    return [called(name), el('span', { class: 'warn' }, what), el('span', { class: 'rate' }, rate(f.rate))];
+    return [called(name), el('span', { class: 'warn' }, what), el('span', { class: 'rate' }, rate(this.page.rates.flow(name)))];
   }
 
   // take takes an answer of GET /v1/graph.
@@ -39,7 +39,7 @@ export class Topics {
     const order = byID('topic-order').value;
     let names = this.model.topics.map((t) => t.name);
     if (want) names = names.filter((n) => n.toLowerCase().includes(want) || plain(n).toLowerCase().includes(want));
-    const of = (n) => { const f = this.page.rates.topic(n); return order === 'rate' ? f.rate : f.failing * 1e9 + f.lost * 1e3 + f.queued; };
+    const of = (n) => { const f = this.page.rates.topic(n); return order === 'rate' ? this.page.rates.flow(n) : f.failing * 1e9 + f.lost * 1e3 + f.queued; };
     if (order !== 'name') names = names.map((n) => [n, of(n)]).sort((a, b) => b[1] - a[1]).map(([n]) => n);
     this.list.show(names);
     byID('topic-count').textContent = names.length === this.model.topics.length ? whole(names.length) : `${whole(names.length)} of ${whole(this.model.topics.length)}`;
@@ -53,6 +53,12 @@ export class Topics {
   }
 
   redraw() { this.graph.draw(this.model, this.selected, this.page.rates); }
+
+  // pick selects; on a phone, what the topic is like comes into sight.
+  pick(name, into) {
+    this.select(name, into);
+    if (innerWidth <= 700) byID('detail').scrollIntoView();
+  }
 
   // select chooses a topic; an undefined name none.
   select(name, into) {
@@ -97,9 +103,10 @@ export class Topics {
   }
 
   told(name) {
-    const f = this.page.rates.topic(name);
+    const f = this.page.rates.topic(name), over = this.page.rates.inflow.get(name);
     const facts = el('dl', { class: 'facts' },
-      ...fact('Published here', whole(f.published), rate(f.rate)), f.arrived ? fact('From outside', whole(f.arrived)) : [],
+      ...fact('Published here', whole(f.published), rate(f.rate)), ...f.arrived ? fact('From outside', whole(f.arrived)) : [],
+      ...over ? fact('Over links', rate(over)) : [],
       ...fact('Delivered', whole(f.delivered)), ...fact('Queued', whole(f.queued)), ...fact('Dropped', whole(f.dropped), rate(f.lost), f.dropped > 0));
     if (!this.answer) return [facts, el('p', { class: 'note' }, 'Asks for subscribers …')];
     const links = this.answer.filter((s) => s.link), subscribers = this.answer.filter((s) => !s.link);

@@ -1,0 +1,10 @@
+package web
+
+import (
+	"os"
+	"testing"
+
+	"floe/scripts/floetest"
+)
+
+func TestMain(m *testing.M) { os.Exit(floetest.Main(m)) }
