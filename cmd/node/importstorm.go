@@ -195,17 +195,26 @@ func askIceStorm(ctx context.Context, from string) (*icestorm.Contents, error) {
 	return held, inFile(manager.String(), err)
 }
 
-// dropOwn leaves out links that lead to this cluster already: they are there
-// for the time of the move.
+// dropOwn leaves out links of topics to those of their names in this cluster:
+// they are there for the time of the move. Where other links of the IceStorm
+// lead to the cluster's addresses, these were its own, and such a link is one
+// of a topic to itself.
 func (s *session) dropOwn(ctx context.Context, held *icestorm.Contents) error {
 	status, err := s.client.Status(ctx)
 	if err != nil {
 		return err
 	}
 	own := iceAddresses(status.Members)
-	held.Receivers = slices.DeleteFunc(held.Receivers, func(r icestorm.Receiver) bool {
-		return r.Link && slices.ContainsFunc(r.Proxy.Endpoints, func(e proto.Endpoint) bool { return own[hostPort(&e)] })
-	})
+	leadsHere := func(r *icestorm.Receiver) bool {
+		return r.Link && r.Proxy.Identity.Category == held.Instance &&
+			slices.ContainsFunc(r.Proxy.Endpoints, func(e proto.Endpoint) bool { return own[hostPort(&e)] })
+	}
+	for i := range held.Receivers {
+		if r := &held.Receivers[i]; leadsHere(r) && !r.ToItself() {
+			return nil
+		}
+	}
+	held.Receivers = slices.DeleteFunc(held.Receivers, func(r icestorm.Receiver) bool { return leadsHere(&r) })
 	return nil
 }
 

@@ -81,7 +81,7 @@ func startSettings() []setting {
 		{name: "ice-instance", value: newText("IceStorm"), help: "category of the Ice identities (first start of a cluster)"},
 		{name: "ice-locator", value: newText(""), help: "`PROXY` of a locator that resolves indirect proxies"},
 		{name: "ice-adapter-id", value: newText(""), help: "`ID[/REPLICAGROUP]` to register at the locator's registry"},
-		{name: "ice-config", value: newText(""), later: true, help: "`FILE` with properties of an IceStorm service"},
+		{name: "ice-config", value: newText(""), help: "`FILE` with properties of an IceStorm service; flags, environment and --config count more"},
 		{name: "rmr", value: newListener("4560"), help: "listener for RMR messages that floe is to route"},
 		{name: "rmr-topics", value: newListener("4563"), help: "listener for RMR messages to topics"},
 		{name: "rtg", value: newListener("4561"), help: "listener of the Route Manager: where RMR apps ask for route tables (RMR_RTG_SVC)"},
@@ -134,6 +134,10 @@ func runStart(ctx context.Context, s *session, c *call) error {
 	if err := refuseLater(c.flags); err != nil {
 		return err
 	}
+	notes, err := useIceConfig(c.flags)
+	if err != nil {
+		return err
+	}
 	o, err := readOptions(c.flags)
 	if err != nil {
 		return err
@@ -144,6 +148,7 @@ func runStart(ctx context.Context, s *session, c *call) error {
 	if err != nil {
 		return err
 	}
+	logNotes(n.log, c.text("ice-config"), notes)
 	s.sayStarted(n)
 	left, err := n.run(ctx)
 	if left > 0 {

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -273,5 +274,39 @@ func wantAll(t *testing.T, name string, sub *peers.Subscriber, publisher int, p 
 			t.Errorf("%s: publisher %d: event %d is number %d", name, publisher, i, seq)
 			return
 		}
+	}
+}
+
+// floe takes the place of an IceStorm with its own properties file: same ports, same instance, and its database.
+func TestTheSamePropertiesFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const ip = "127.0.97.1"
+	port, publish := freePort(t), freePort(t)
+	storm := peers.IceStorm(t, "--dir", dir, "--instance", "Demo", "--host", ip, "--port", port, "--publish-port", publish, "Flush.Timeout=100")
+	admin(t, storm.Service, "create A B; link A B 5")
+	sub := peers.Subscribe(t, storm.Service, peers.CPP, "B", "--mode", "batch", "--identity", "s1", "--qos", "retryCount=-1")
+	storm.Stop()
+	config := filepath.Join(dir, "icestorm.config")
+	text := "IceBox.Service.IceStorm=IceStormService,37:createIceStorm\nIceStorm.InstanceName=Demo\n" +
+		"IceStorm.TopicManager.Endpoints=tcp -h " + ip + " -p " + port + "\nIceStorm.Publish.Endpoints=tcp -h " + ip + " -p " + publish + "\n" +
+		"IceStorm.LMDB.Path=0\nIceStorm.Flush.Timeout=100\n"
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n := floetest.NewNode(t, "n1", "--ice-config", config)
+	n.Start()
+	n.WaitReady()
+	if got := n.Must("import", "icestorm", config); got != "imported: 2 topics, 1 links, 1 subscribers\n" {
+		t.Fatalf("import: %s", got)
+	}
+	for _, manager := range []string{storm.Manager, "Demo/TopicManager:" + endpoint("tcp", ip, publish)} {
+		s := peers.Service{Manager: manager}
+		if got := admin(t, s, "links"); got != "A to B with cost 5\n" {
+			t.Errorf("links at %s: %q", manager, got)
+		}
+		before := len(sub.Events())
+		peers.Publish(t, s, peers.CPP, "A", "--cost", "5")
+		sub.WaitEvents(before + 1)
 	}
 }

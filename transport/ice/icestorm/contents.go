@@ -59,6 +59,9 @@ func (c *Contents) leave(format string, args ...any) {
 	c.Left = append(c.Left, fmt.Sprintf(format, args...))
 }
 
+// ToItself tells a link of a topic to one of its own name.
+func (r *Receiver) ToItself() bool { return r.Link && r.Proxy.Identity.Name == topicPrefix+r.Topic }
+
 // name is the receiver in words.
 func (r *Receiver) name() string {
 	if r.Link {
