@@ -36,7 +36,14 @@ func asking(n *floetest.Node, cfg rmrapp.Config) rmrapp.Config {
 // table older than the one before.
 func startApps(t testing.TB, n int, cfg func(i int) rmrapp.Config) rmrapp.Fleet {
 	t.Helper()
-	f, err := rmrapp.StartFleet(n, cfg)
+	ip := floetest.NewIP(t)
+	f, err := rmrapp.StartFleet(n, func(i int) rmrapp.Config {
+		c := cfg(i)
+		if c.Listen == "" { // at ports that no connection gets by chance while an application is started anew
+			c.Listen, c.Control = fmt.Sprintf("%s:%d", ip, 20_000+i), fmt.Sprintf("%s:%d", ip, 21_000+i)
+		}
+		return c
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

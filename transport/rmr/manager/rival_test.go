@@ -11,6 +11,10 @@ import (
 	"floe/transport/rmr/proto"
 )
 
+// apart gives an app an address that no connections are made from: these could
+// take a port from one that is just being started anew.
+func apart(cfg *rmrapp.Config) { cfg.Listen, cfg.Control = "127.0.0.2:0", "127.0.0.2:0" }
+
 // A program that is started anew and asks another node is pushed to by the
 // one that served it, until that one hears of it: what it is sent there is not
 // missing from what the other one thinks it holds.
@@ -19,7 +23,7 @@ func TestAppThatAskedElsewhere(t *testing.T) {
 	c.load("mse|100|-1|a:1")
 	asked := c.Follower()
 	old := c.Leader()
-	before := start(t, c.managers[old.Name].address)
+	before := start(t, c.managers[old.Name].address, apart)
 	routed(t, before, 100, "a:1")
 	c.servedBy(old, before.ID())
 	c.Network.Isolate(asked.Name, c.Names()...)
@@ -54,7 +58,7 @@ func TestAskedWhileATableIsOnItsWay(t *testing.T) {
 	g := newGroup(t)
 	g.load(t, "mse|100|-1|a:1")
 	m := serve(t, g)
-	before := start(t, m.address)
+	before := start(t, m.address, apart)
 	routed(t, before, 100, "a:1")
 	before.Close()
 	a := start(t, "", func(cfg *rmrapp.Config) {
@@ -85,7 +89,7 @@ func TestPartsOfTwoTablesNeverMeet(t *testing.T) {
 	}
 	g.load(t, table...)
 	m := serve(t, g, func(c *Config) { c.Chunk = 4096 })
-	a := start(t, m.address)
+	a := start(t, m.address, apart)
 	for range 50 {
 		routed(t, a, 3999, "a-host-with-a-long-name:4560")
 		if err := a.Restart(); err != nil {
