@@ -114,6 +114,11 @@ type Config struct {
 	Join []string
 	// BootstrapExpect, with Join, is how many fresh nodes found a cluster together; 0: none do.
 	BootstrapExpect int
+	// JoinToken is shown where this node asks to join; "": none.
+	JoinToken string
+	// JoinByToken has this node, while it leads, take others by a token alone.
+	// Without it that is so once the state has tokens that give rights.
+	JoinByToken bool
 	// NonVoter has a fresh node enter without a vote, for good.
 	NonVoter bool
 	// Instance is the category of the Ice identities of a cluster founded here.

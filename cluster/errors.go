@@ -202,6 +202,7 @@ const (
 	CodeNotMember     = "not_member"
 	CodeUnknownMethod = "unknown_method"
 	CodeNoSpace       = "no_space"
+	CodeToken         = "join_token"
 
 	codeNotLeader = "not_leader"
 	codeUnknown   = "outcome_unknown"

@@ -25,6 +25,7 @@ type joinRequest struct {
 	Program     string `json:"program,omitempty"`
 	Supports    uint32 `json:"supports"`
 	Forwarded   bool   `json:"forwarded,omitempty"`
+	Token       string `json:"token,omitempty"`
 }
 
 type joinReply struct {
@@ -47,6 +48,7 @@ func (n *Node) requestJoin(ctx context.Context, address string, incarnation uint
 	return ask[joinReply](ctx, n, address, "cluster.join", joinRequest{
 		ID: n.id, Nonce: n.nonce, Cluster: cluster, Incarnation: incarnation, Address: n.cfg.Network.Address,
 		NonVoter: n.cfg.NonVoter, Program: n.cfg.Program, Supports: fsm.ProgramVersion,
+		Token: n.joinToken(),
 	})
 }
 
@@ -92,6 +94,11 @@ func (h *half) admit(ctx context.Context, r joinRequest) (joinReply, error) {
 		}
 		return joinReply{}, h.taken(ctx, r)
 	}
+	if !known || member.Incarnation != r.Incarnation { // else it got this far before
+		if err := h.checkToken(r); err != nil {
+			return joinReply{}, err
+		}
+	}
 	if r.Incarnation == 0 {
 		return h.accepted(newIncarnation(h.raft.LastIndex())), nil
 	}
@@ -107,7 +114,7 @@ func (h *half) add(ctx context.Context, r joinRequest) (joinReply, error) {
 		Program: r.Program, Supports: r.Supports, NonVoter: r.NonVoter,
 	}
 	h.n.book.heard(r.ID, r.Address)
-	if _, err := h.n.Propose(ctx, fsm.SetMember{Member: member}, "join"); err != nil {
+	if err := h.enter(ctx, member, r.Token); err != nil {
 		return joinReply{}, err
 	}
 	if err := h.change(ctx, func(timeout time.Duration) raft.IndexFuture {

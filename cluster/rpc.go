@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,6 +20,7 @@ type methods struct {
 	by map[string]method
 
 	impostors impostors
+	joinToken atomic.Pointer[string] // of UseJoinToken
 }
 
 type method struct {

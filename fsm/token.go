@@ -61,6 +61,9 @@ func (v *View) tokenOf(hash []byte) (Token, bool) {
 	return v.Tokens[found], true
 }
 
+// TakesTokens tells whether the cluster version has tokens.
+func (v *View) TakesTokens() bool { return v.Version >= tokenVersion }
+
 // HasRights tells whether there are tokens that give somebody a role, ended
 // ones included: from then on nobody has rights without.
 func (v *View) HasRights() bool {

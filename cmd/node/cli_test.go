@@ -183,7 +183,7 @@ func TestNegativeNumbersAreArguments(t *testing.T) {
 // All flags of the design are there, and those not built yet say so.
 func TestFlagsOfTheDesign(t *testing.T) {
 	const all = `data id bind advertise peer ice ice-ssl ice-ws ice-wss rmr rmr-topics rtg nbi http ice-published rmr-published
-		rtg-published nbi-config allow-from insecure non-voter join bootstrap-expect flush-interval discard-interval send-timeout queue-events
+		rtg-published nbi-config allow-from insecure non-voter join join-token bootstrap-expect flush-interval discard-interval send-timeout queue-events
 		queue-bytes queue-policy message-size-max timing disk-stall snapshot-threshold snapshot-interval auto-remove auto-remove-min
 		ice-instance ice-locator ice-adapter-id ice-config seed-routes probe refuse-reserved rtg-chunk app-expire log-level
 		log-format tls-cert tls-key tls-ca ice-tls-cert ice-tls-key ice-tls-ca gossip-key-file`

@@ -76,7 +76,10 @@ func (f nodesFace) ContactAge() time.Duration {
 }
 
 // Join enters another cluster through the first address that takes it.
-func (f nodesFace) Join(ctx context.Context, addresses []string) error {
+func (f nodesFace) Join(ctx context.Context, addresses []string, token string) error {
+	if token != "" {
+		f.cluster.UseJoinToken(token)
+	}
 	var failed error
 	for _, a := range addresses {
 		err := f.cluster.Join(ctx, a)

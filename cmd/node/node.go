@@ -165,6 +165,8 @@ func (n *node) openCluster() error {
 		},
 		Addresses:         n.sockets.published,
 		Join:              o.list("join"),
+		JoinToken:         o.text("join-token"),
+		JoinByToken:       o.encrypted("peer"),
 		BootstrapExpect:   o.number("bootstrap-expect"),
 		NonVoter:          o.text("non-voter") == "true",
 		Instance:          o.text("ice-instance"),

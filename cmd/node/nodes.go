@@ -31,6 +31,7 @@ func nodeCommands() []*command {
 			long: `Have the node at --addr enter the cluster of the node whose peer address is
 HOST:PORT. It is for a node that left or was removed, or for a one-node cluster
 in which nobody changed anything.`,
+			flags:   joinTokenFlag,
 			example: "floe join 10.0.0.1:7400",
 			run:     runJoin},
 		{name: "leave", args: "", min: 0, max: 0, prints: true, one: true,
@@ -62,6 +63,10 @@ new Ice connections until --undo; members and status show it as draining.`,
 			example: "floe drain\nfloe drain --undo",
 			run:     runDrain},
 	}
+}
+
+func joinTokenFlag(f *pflag.FlagSet) {
+	f.Var(newText(""), "join-token", "`TOKEN` that floe token join made in that cluster, if it needs one")
 }
 
 func runStatus(ctx context.Context, s *session, _ *call) error {
@@ -136,7 +141,7 @@ func runJoin(ctx context.Context, s *session, c *call) error {
 	if err := addresses.Set(c.args[0]); err != nil {
 		return usagef("`join': %v", err)
 	}
-	done, err := s.client.Join(ctx, strings.Split(addresses.text, ","))
+	done, err := s.client.Join(ctx, strings.Split(addresses.text, ","), c.text("join-token"))
 	return s.done(done, err)
 }
 

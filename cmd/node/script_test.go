@@ -37,7 +37,7 @@ func TestScripts(t *testing.T) {
 			e.Values[nodesKey] = map[string]*running{}
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"floe": cmdFloe, "code": cmdCode, "node": cmdNode, "stop": cmdStop, "waitfor": cmdWaitFor, "voters": cmdVoters, "ended": cmdEnded, "routes": cmdRoutes, "logged": cmdLogged, "recv": cmdRecv},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"floe": cmdFloe, "code": cmdCode, "node": cmdNode, "stop": cmdStop, "waitfor": cmdWaitFor, "voters": cmdVoters, "ended": cmdEnded, "routes": cmdRoutes, "logged": cmdLogged, "recv": cmdRecv, "jointoken": cmdJoinToken},
 	})
 }
 
@@ -237,6 +237,22 @@ func cmdRecv(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	ts.Value(nodesKey).(map[string]*running)[args[0]] = r
 	ts.Setenv(args[0], endpoint)
+}
+
+// cmdJoinToken: jointoken NAME [FLAGS...] makes a token for joining, which becomes $NAME.
+func cmdJoinToken(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: jointoken NAME [FLAGS...]")
+	}
+	var out, errs bytes.Buffer
+	env := func(name string) (string, bool) {
+		v := ts.Getenv(name)
+		return v, v != ""
+	}
+	if code := run(context.Background(), append([]string{"token", "join"}, args[1:]...), stdio{strings.NewReader(""), &out, &errs, env}); code != 0 {
+		ts.Fatalf("no token: %s", errs.String())
+	}
+	ts.Setenv(args[0], strings.TrimSpace(out.String()))
 }
 
 // cmdStop: stop NAME stops a node and leaves its output in $WORK/NAME.out.

@@ -63,6 +63,7 @@ func startSettings() []setting {
 		{name: "insecure", value: newNames("", "peer", "http"), bare: "peer,http", help: "peer, http or peer,http: which may listen beyond this machine without certificates; bare: both"},
 		{name: "non-voter", value: newBool(), bare: "true", help: "follow and forward, without a vote (first start)"},
 		{name: "join", value: newAddresses(""), help: "`HOST:PORT[,...]` peer addresses of nodes of the cluster"},
+		{name: "join-token", value: newText(""), help: "`TOKEN` that floe token join made in that cluster, if it needs one (first start)"},
 		{name: "bootstrap-expect", value: newNumber(0, 0, 99), help: "with --join: how many fresh nodes found a cluster together (first start)"},
 		{name: "flush-interval", value: newDuration(time.Second), help: "how long events of batch subscribers are gathered"},
 		{name: "discard-interval", value: newDuration(time.Minute), help: "how long one outage of a subscriber counts once"},

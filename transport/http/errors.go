@@ -63,6 +63,7 @@ var codes = map[string]api.Kind{
 	cluster.CodeNotMember:     api.NotReady,
 	cluster.CodeUnknownMethod: api.Internal,
 	cluster.CodeNoSpace:       api.NoSpace,
+	cluster.CodeToken:         api.Unauthorized,
 	// Those below have no name outside of package cluster.
 	"not_leader":      api.NoQuorum,
 	"no_quorum":       api.NoQuorum,

@@ -92,7 +92,7 @@ func (n *nodes) Status(ctx context.Context) api.Status {
 func (n *nodes) Ready() error              { return n.ready }
 func (n *nodes) ContactAge() time.Duration { return 1500 * time.Millisecond }
 func (n *nodes) note(s string) error       { n.asked = append(n.asked, s); return n.fail }
-func (n *nodes) Join(_ context.Context, a []string) error {
+func (n *nodes) Join(_ context.Context, a []string, _ string) error {
 	return n.note("join " + strings.Join(a, ","))
 }
 func (n *nodes) Leave(context.Context) error { return n.note("leave") }

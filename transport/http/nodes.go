@@ -35,7 +35,7 @@ func (s *Server) join(ctx context.Context, r *http.Request) (any, error) {
 	if len(ask.Addresses) == 0 {
 		return nil, refuse(api.BadRequest, "join needs the peer address of a member")
 	}
-	return done("joined", s.config.Nodes.Join(ctx, ask.Addresses))
+	return done("joined", s.config.Nodes.Join(ctx, ask.Addresses, ask.Token))
 }
 
 func (s *Server) leave(ctx context.Context, _ *http.Request) (any, error) {

@@ -33,16 +33,16 @@ func (s still) Read(context.Context) (*fsm.View, error) {
 // lonely is a node that does nothing.
 type lonely struct{ Nodes }
 
-func (lonely) ID() string                                 { return "n1" }
-func (lonely) Members(context.Context) []api.Member       { return nil }
-func (lonely) Status(context.Context) api.Status          { return api.Status{} }
-func (lonely) Ready() error                               { return nil }
-func (lonely) ContactAge() time.Duration                  { return 0 }
-func (lonely) Join(context.Context, []string) error       { return nil }
-func (lonely) Leave(context.Context) error                { return nil }
-func (lonely) Remove(context.Context, string, bool) error { return nil }
-func (lonely) Transfer(context.Context, string) error     { return nil }
-func (lonely) Drain(context.Context, bool) error          { return nil }
+func (lonely) ID() string                                   { return "n1" }
+func (lonely) Members(context.Context) []api.Member         { return nil }
+func (lonely) Status(context.Context) api.Status            { return api.Status{} }
+func (lonely) Ready() error                                 { return nil }
+func (lonely) ContactAge() time.Duration                    { return 0 }
+func (lonely) Join(context.Context, []string, string) error { return nil }
+func (lonely) Leave(context.Context) error                  { return nil }
+func (lonely) Remove(context.Context, string, bool) error   { return nil }
+func (lonely) Transfer(context.Context, string) error       { return nil }
+func (lonely) Drain(context.Context, bool) error            { return nil }
 
 // patterns are all calls, as the source has them.
 func patterns(t *testing.T) []string {

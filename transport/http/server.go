@@ -52,7 +52,7 @@ type Nodes interface {
 	// ContactAge is how long ago the leader was heard; 0 on the leader,
 	// negative where it never was.
 	ContactAge() time.Duration
-	Join(ctx context.Context, addresses []string) error
+	Join(ctx context.Context, addresses []string, token string) error
 	Leave(ctx context.Context) error
 	Remove(ctx context.Context, id string, force bool) error
 	Transfer(ctx context.Context, id string) error

@@ -62,6 +62,8 @@ type Certificate struct {
 // Join asks a node to enter the cluster found at one of the peer addresses.
 type Join struct {
 	Addresses []string `json:"addresses"`
+	// Token is what the cluster's `floe token join` made; it may need none.
+	Token string `json:"token,omitempty"`
 }
 
 // Remove asks for a node to be removed from the cluster.

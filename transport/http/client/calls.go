@@ -142,8 +142,8 @@ func (c *Client) Status(ctx context.Context) (api.Status, error) {
 }
 
 // Join has the asked node enter the cluster found at one of the peer addresses.
-func (c *Client) Join(ctx context.Context, addresses []string) (api.Done, error) {
-	return change[api.Done](ctx, c, http.MethodPost, "/v1/join", nil, api.Join{Addresses: addresses})
+func (c *Client) Join(ctx context.Context, addresses []string, token string) (api.Done, error) {
+	return change[api.Done](ctx, c, http.MethodPost, "/v1/join", nil, api.Join{Addresses: addresses, Token: token})
 }
 
 // Leave has the asked node leave its cluster.
