@@ -146,6 +146,10 @@ func TestSameStateIsTheSamePointer(t *testing.T) {
 	if again != s || !changes.Empty() {
 		t.Errorf("loading the same again changed %v", changes)
 	}
+	again, changes = change(t, s, "updatert|start\nmse|104|-1|d:1\nmse|100|-1|d:1\nupdatert|end|2\n"+text)
+	if again != s || !changes.Empty() {
+		t.Errorf("a delta, and the same table after it, changed %v", changes)
+	}
 	next, changes := change(t, s, table("mse|100|-1|a:1", "mse|101,x:1|-1|b:1", "mse|101,y:1|-1|c:1"))
 	if diff := cmp.Diff(changes.Routes, []routing.Key{{MType: 101, SubID: -1}}); diff != "" || next.MEIDs != s.MEIDs {
 		t.Errorf("changes (- got, + want):\n%s", diff)
