@@ -184,6 +184,22 @@ func subscribe(t *testing.T, n *floetest.Node, topic, proxy string, qos map[stri
 	}
 }
 
+// TestPageWithTokens opens the page of a node that wants tokens.
+func TestPageWithTokens(t *testing.T) {
+	t.Parallel()
+	n := floetest.NewNode(t, "n1")
+	n.Start()
+	n.WaitReady()
+	n.Must("create", "there")
+	root := strings.TrimSpace(n.Must("token", "add", "root", "--role", "cluster"))
+	file := filepath.Join(t.TempDir(), "root.token")
+	if err := os.WriteFile(file, []byte(root), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reader := strings.TrimSpace(n.Must("token", "add", "reader", "--role", "read", "--token-file", file))
+	look(t, "tokens", n, map[string]any{"reader": reader, "root": root})
+}
+
 // TestPageOfManyTopics opens the page of a node with 10 000 topics in trees, one of which has a thousand links.
 func TestPageOfManyTopics(t *testing.T) {
 	t.Parallel()

@@ -248,6 +248,35 @@ async function rights(visit) {
   await visit.done(page);
 }
 
+// tokens: a node that wants tokens, one of which may only read.
+exports.tokens = async (visit, { reader, root }) => {
+  const page = await visit.open();
+  page.expected = ['401', '403'];
+  const use = async (token) => {
+    if (!await page.locator('#token-dialog').isVisible()) await page.locator('#token').click();
+    await page.locator('#token-dialog input').fill(token);
+    await page.getByRole('button', { name: 'Use it' }).click();
+  };
+  const create = page.getByRole('button', { name: 'Create' });
+  await page.locator('#token-dialog').waitFor();
+  await holds(page, '#problems', 'This needs a token');
+  await use('nonsense');
+  await holds(page, '#problems', 'The token was not taken');
+  await use(reader);
+  await holds(page, '#topic-list', 'there');
+  await holds(page, '#problems', 'Nothing is wrong.');
+  await page.getByLabel('Make changes').check();
+  await page.locator('#create [name=name]').fill('mine');
+  await create.click();
+  await holds(page, '#create', 'You may not do that: this needs the role operate');
+  await use(root);
+  await create.click();
+  await holds(page, '#create', 'Topic “mine” is there.');
+  await holds(page, '#topic-list', 'mine');
+  await good(page, 'with a token');
+  await visit.done(page);
+};
+
 // alone: the page when its node is gone, and where there is no history.
 async function alone(visit) {
   const page = await visit.open();

@@ -61,6 +61,10 @@ async function ask() {
   } catch (e) {
     if (!(e instanceof Refused)) console.error(e);
     problems(page.status?.problems ?? [], e);
+    if (e.status === 401 && !page.askedForToken) {
+      page.askedForToken = true; // once: whoever closes the dialog wants to
+      tokenDialog();
+    }
   }
 }
 
