@@ -86,6 +86,10 @@ func (s *Server) routes(mux *http.ServeMux) {
 		"POST /v1/routes/relay":  s.setRelay,
 		"GET /v1/apps":           s.listApps,
 		"GET /v1/traffic":        s.traffic,
+		"GET /v1/top":            s.top,
+		"GET /v1/history":        s.history,
+		"POST /v1/revert":        s.revert,
+		"GET /v1/trace/topic":    s.traceTopic,
 		"GET /v1/trace/message":  s.traceMessage,
 		"GET /v1/meids":          s.listMEIDs,
 		"POST /v1/meids":         s.setMEIDs,
@@ -105,6 +109,8 @@ func (s *Server) routes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /v1/backup", s.backup)
 	s.paths["/v1/restore"], s.paths["/v1/backup"] = true, true
 	mux.HandleFunc("GET /v1/events", s.subscribe)
+	mux.HandleFunc("GET /v1/watch", s.watch)
+	s.paths["/v1/watch"] = true
 	s.health(mux)
 	web.Handle(mux.Handle)
 	mux.HandleFunc("/", s.nowhere)

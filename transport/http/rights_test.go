@@ -22,7 +22,8 @@ import (
 // still is a group that only has a View.
 type still struct{ v *fsm.View }
 
-func (s still) View() *fsm.View { return s.v }
+func (s still) View() *fsm.View          { return s.v }
+func (s still) Changed() <-chan struct{} { return nil }
 func (s still) Propose(context.Context, fsm.Op, string) (fsm.Result, error) {
 	return fsm.Result{}, refuse(api.NotReady, "it stands still")
 }

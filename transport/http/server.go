@@ -37,6 +37,8 @@ const (
 // Group is the replicated state as this face needs it.
 type Group interface {
 	View() *fsm.View
+	// Changed is closed at the next change of the View.
+	Changed() <-chan struct{}
 	Propose(ctx context.Context, op fsm.Op, from string) (fsm.Result, error)
 	Read(ctx context.Context) (*fsm.View, error)
 }
@@ -111,6 +113,10 @@ type Config struct {
 	OldManager func(now *derive.Facts, texts []string) (OldManager, error)
 	// Figures counts events by receiver; nil: the list of subscribers has none.
 	Figures Figures
+	// Natives knows native subscribers; nil: a trace has none.
+	Natives Natives
+	// Cluster adds up what all nodes count; nil: only this one is told of.
+	Cluster Cluster
 	// Collectors give the node's figures to /metrics, beside those of the
 	// Go runtime and the process.
 	Collectors []prometheus.Collector

@@ -121,6 +121,17 @@ func (n *Native) Wants(id topics.ID) bool {
 	return len(w.local[id]) > 0 || len(w.remote[id]) > 0
 }
 
+// Interest returns how many subscribers of this node want a topic's events,
+// and the ids of other nodes that have some, sorted.
+func (n *Native) Interest(id topics.ID) (here int, nodes []string) {
+	w := n.wants.Load()
+	for _, o := range w.remote[id] {
+		nodes = append(nodes, o.node)
+	}
+	slices.Sort(nodes)
+	return len(w.local[id]), slices.Compact(nodes)
+}
+
 // Push hands over an event of a topic. It never blocks.
 func (n *Native) Push(id topics.ID, ev *delivery.Event) {
 	w := n.wants.Load()

@@ -30,6 +30,8 @@ type Status struct {
 	Members      []Member `json:"members"`
 	// Problems say in words what is wrong.
 	Problems []string `json:"problems"`
+	// Nodes are what each node says of itself, sorted by id.
+	Nodes []NodeReport `json:"nodes"`
 	// Role is the role of the node that answers.
 	Role string `json:"role"`
 	// CommitIndex is the last index known to be committed.

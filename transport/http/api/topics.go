@@ -102,7 +102,8 @@ type Applied struct {
 
 // Change is one step from the graph as it is to the one that is asked for.
 type Change struct {
-	// Op is create, destroy, link, cost or unlink.
+	// Op is create, destroy, link, cost or unlink; in a history also subscribe
+	// and unsubscribe, where To is the subscriber's identity.
 	Op   string `json:"op"`
 	From string `json:"from"`
 	To   string `json:"to,omitempty"`
