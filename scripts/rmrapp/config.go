@@ -36,6 +36,9 @@ type Config struct {
 	// SharePort allows other programs to listen on the same ports, as the
 	// library always does: they then get some of the connections.
 	SharePort bool
+	// Within, if not nil, calls f where sockets that it opens belong to the
+	// App's machine, such as in a network namespace.
+	Within func(f func() error) error
 	// Limit is the longest frame that is taken, in bytes; 64 MiB if zero.
 	Limit int
 }

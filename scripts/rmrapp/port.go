@@ -52,7 +52,11 @@ func (p *port) listen(address string) error {
 	if p.app.cfg.SharePort {
 		lc.Control = sharePort
 	}
-	l, err := lc.Listen(p.life, "tcp", address)
+	var l net.Listener
+	err := p.app.within(func() (err error) {
+		l, err = lc.Listen(p.life, "tcp", address)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -65,6 +69,14 @@ func (p *port) listen(address string) error {
 	p.listener, p.address = l, l.Addr().String()
 	p.wg.Go(func() { p.accept(l) })
 	return nil
+}
+
+// within opens sockets where the App lives.
+func (a *App) within(f func() error) error {
+	if a.cfg.Within == nil {
+		return f()
+	}
+	return a.cfg.Within(f)
 }
 
 func sharePort(_, _ string, raw syscall.RawConn) (err error) {
@@ -142,7 +154,11 @@ func (p *port) to(ctx context.Context, text string) (*conn, error) {
 	if e.conn != nil && !e.conn.over() {
 		return e.conn, nil
 	}
-	nc, err := (&net.Dialer{Timeout: dialLimit, KeepAliveConfig: keepAlive}).DialContext(ctx, "tcp", strings.TrimLeft(text, " \t"))
+	var nc net.Conn
+	err := p.app.within(func() (err error) {
+		nc, err = (&net.Dialer{Timeout: dialLimit, KeepAliveConfig: keepAlive}).DialContext(ctx, "tcp", strings.TrimLeft(text, " \t"))
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

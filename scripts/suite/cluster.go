@@ -80,7 +80,7 @@ func clusterAwait(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	if err := startNodes(ctx, l); err != nil {
+	if err := startNodes(ctx, l.Nodes); err != nil {
 		return errors.Join(fmt.Errorf("%w (the logs said:\n%s)", err, logEnds(l)), l.Remove())
 	}
 	printCluster(l)

@@ -10,6 +10,7 @@ import (
 
 	"floe/scripts/suite/check"
 	"floe/scripts/suite/lab"
+	"floe/scripts/suite/replay"
 	"floe/scripts/suite/schedule"
 )
 
@@ -18,7 +19,9 @@ const (
 	historyFile = "history.jsonl"
 	sentFile    = "published.jsonl"
 	gotFile     = "delivered.jsonl"
+	messageFile = "messages.jsonl"
 	factsFile   = "run.json"
+	logFile     = "committed.json"
 )
 
 // errApart says that the nodes are not at one index.
@@ -39,7 +42,9 @@ type facts struct {
 
 	Subscribers []check.Subscriber `json:"subscribers"`
 	Faults      []check.Fault      `json:"faults"`
-	Calm        check.Span         `json:"calm"`
+	// MEIDSinks maps endpoints that own MEIDs to the nodes they are beside.
+	MEIDSinks map[string]string `json:"meid_sinks,omitempty"`
+	Calm      check.Span        `json:"calm"`
 	// Steady is when a fault stayed and Majority had to serve.
 	Steady        check.Span `json:"steady"`
 	Majority      []string   `json:"majority,omitempty"`
@@ -72,6 +77,32 @@ func (f facts) save(dir string) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, factsFile), b, 0o644)
+}
+
+// saveLog keeps what the nodes, which have ended, committed.
+func (r *run) saveLog() error {
+	var places []replay.Place
+	for _, n := range r.lab.Nodes[:r.options.Nodes] {
+		places = append(places, replay.Place{Node: n.Name, Dir: n.Data(), Applied: r.watch.applied(n.Name)})
+	}
+	log, err := replay.Read(places)
+	if err != nil {
+		return err
+	}
+	b, err := json.Marshal(log)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(r.options.Report, logFile), b, 0o644)
+}
+
+func loadLog(dir string) (*replay.Log, error) {
+	b, err := os.ReadFile(filepath.Join(dir, logFile))
+	if err != nil {
+		return nil, err
+	}
+	l := new(replay.Log)
+	return l, json.Unmarshal(b, l)
 }
 
 func loadFacts(dir string) (facts, error) {

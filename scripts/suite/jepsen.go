@@ -43,7 +43,11 @@ func begin(o options) error {
 		return err
 	}
 	disks := slices.ContainsFunc(o.Nemesis, schedule.Kind.NeedsDisk)
-	l, err := lab.Create(lab.Config{Nodes: o.Nodes, Binary: o.Binary, Disks: disks, Clocks: slices.Contains(o.Nemesis, schedule.Clock)})
+	nodes := o.Nodes
+	if o.Workload.has("members") {
+		nodes++ // the one that comes and goes
+	}
+	l, err := lab.Create(lab.Config{Nodes: nodes, Binary: o.Binary, Disks: disks, Clocks: slices.Contains(o.Nemesis, schedule.Clock)})
 	if err != nil {
 		return err
 	}
@@ -75,7 +79,7 @@ func emptyReport(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	for _, pattern := range []string{"*.jsonl", "report.*", "run.json", "n*.log", "history-*.html"} {
+	for _, pattern := range []string{"*.jsonl", "report.*", "run.json", "committed.json", "n*.log", "history-*.html"} {
 		old, err := filepath.Glob(filepath.Join(dir, pattern))
 		if err != nil {
 			return err
@@ -101,8 +105,16 @@ func inside(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	failed := r.carryOut(ctx)
-	if err := errors.Join(failed, r.close()); err != nil {
+	err = r.carryOut(ctx)
+	if err := errors.Join(err, r.close()); err != nil {
+		return err
+	}
+	for _, n := range l.Nodes {
+		if err := n.Kill(); err != nil {
+			return err
+		}
+	}
+	if err := r.saveLog(); err != nil {
 		return err
 	}
 	return judge(o.Report, os.Stdout)

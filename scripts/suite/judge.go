@@ -37,11 +37,26 @@ func judge(dir string, out io.Writer) error {
 	ops := history.Pair(events)
 	p := report.Page{Command: f.Command, Commit: f.Commit, Versions: f.Versions, Date: f.Date, Processors: f.Machine, Network: f.Network, Note: f.Note,
 		Seed: f.Seed, Schedule: f.Schedule, LeaderChanges: f.LeaderChanges, Outcomes: report.Count(ops), Faults: f.Faults}
-	if f.Workload != "events" {
-		judgeGraph(&p, f, ops, dir)
+	log, err := loadLog(dir)
+	if err != nil {
+		return err
 	}
-	p.Verdicts = append(p.Verdicts, check.Digest(ops))
-	if f.Workload != "graph" {
+	replayed := check.Replay(ops, log)
+	if f.Workload.changes() {
+		judgeChanges(&p, f, ops, dir)
+		p.Lost = max(p.Lost, replayed.Lost) // both count those of topics
+	}
+	p.Verdicts = append(p.Verdicts, replayed.Log, replayed.Stale, check.Terms(ops, slices.Contains(f.Nemesis, schedule.Churn)), check.Digest(ops))
+	if f.Workload.has("members") {
+		p.Verdicts = append(p.Verdicts, check.Members(check.MembersRun{Ops: ops, Faults: f.Faults, Stay: nodeNames(f.Nodes),
+			Churned: slices.Contains(f.Nemesis, schedule.Churn), Configurations: replayed.Configurations}))
+	}
+	if f.Workload.messages() {
+		if err := judgeMessages(&p, f, ops, dir); err != nil {
+			return err
+		}
+	}
+	if f.Workload.has("events") {
 		if err := judgeEvents(&p, f, dir); err != nil {
 			return err
 		}
@@ -57,11 +72,10 @@ func judge(dir string, out io.Writer) error {
 	return nil
 }
 
-func judgeGraph(p *report.Page, f facts, ops []history.Op, dir string) {
+func judgeChanges(p *report.Page, f facts, ops []history.Op, dir string) {
 	set := check.Set(ops)
-	p.Operations += set.Operations
-	p.Acknowledged += set.Acknowledged
-	p.Lost += set.Lost
+	p.Operations, p.Acknowledged = check.Changes(ops)
+	p.Lost = set.Lost
 	p.Recovered = set.Recovered
 	progress := check.MakeProgress(ops, f.Faults, f.Calm, nodeNames(f.Nodes), backInService)
 	p.Progress = &progress
@@ -69,7 +83,18 @@ func judgeGraph(p *report.Page, f facts, ops []history.Op, dir string) {
 	if len(f.Majority) > 0 {
 		p.Verdicts = append(p.Verdicts, check.Steady(ops, f.Steady, f.Majority))
 	}
-	p.Verdicts = append(p.Verdicts, check.Identity(ops, slices.Contains(f.Nemesis, schedule.Churn)))
+	p.Verdicts = append(p.Verdicts, check.NoQuorum(ops, f.Faults, nodeNames(f.Nodes), workload.Patience).Verdict)
+	p.Verdicts = append(p.Verdicts, check.Identity(ops, f.Workload.has("members") || slices.Contains(f.Nemesis, schedule.Churn)))
+}
+
+func judgeMessages(p *report.Page, f facts, ops []history.Op, dir string) error {
+	messages, err := history.Lines[check.Message](filepath.Join(dir, messageFile))
+	if err != nil {
+		return err
+	}
+	whole, right := check.Messages(check.MessageRun{Messages: messages, Ops: ops, Faults: f.Faults, Sinks: f.MEIDSinks})
+	p.Verdicts = append(p.Verdicts, check.Tables(ops), whole, right, check.Apps(ops))
+	return nil
 }
 
 func judgeEvents(p *report.Page, f facts, dir string) error {
@@ -79,7 +104,7 @@ func judgeEvents(p *report.Page, f facts, dir string) error {
 	}
 	p.Events = &result
 	p.Verdicts = append(p.Verdicts, result.Verdicts...)
-	if f.Workload == "events" { // nothing else counts operations
+	if !f.Workload.changes() { // nothing else counts operations
 		p.Operations, p.Acknowledged, p.Lost = result.Sent, result.Taken, result.LostInCalm
 	}
 	return nil

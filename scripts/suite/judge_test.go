@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -8,8 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"floe/fsm"
 	"floe/scripts/suite/check"
 	"floe/scripts/suite/history"
+	"floe/scripts/suite/replay"
 	"floe/scripts/suite/schedule"
 )
 
@@ -31,20 +34,41 @@ func writeRun(t *testing.T, finalTopics map[string]uint64, deliveries int) strin
 		log.Invoke("c1", node, "create", "t-"+node, nil).OK(&history.Value{ID: uint64(i + 1)})
 	}
 	for _, node := range []string{"n1", "n2", "n3"} {
-		log.Invoke("final", node, "final", "", nil).OK(&history.Value{Topics: finalTopics})
+		log.Invoke("final", node, "final", "", nil).OK(&history.Value{Topics: finalTopics, Text: check.Sum(nil, nil)})
 		log.Invoke("watch", node, "digest", "", nil).OK(&history.Value{Index: 9, Text: "d"})
 	}
 	sent.Write(check.Sent{Publisher: "p", Seq: 1, Topic: "ev-A", Cost: 3, Node: "n1", Outcome: history.OK, Start: 5, End: 6})
 	for range deliveries {
 		got.Write(check.Got{Subscriber: "s", Topic: "ev-A", Origin: "ev-A", Publisher: "p", Seq: 1, Cost: 3, Context: "3"})
 	}
-	f := facts{options: options{Workload: "all", Nodes: 3, Seed: 5, Time: time.Minute, Nemesis: schedule.Kinds}, QuietFrom: 1, Calm: check.Span{Start: 1},
+	f := facts{options: options{Workload: workloads{"graph", "events"}, Nodes: 3, Seed: 5, Time: time.Minute, Nemesis: schedule.Kinds}, QuietFrom: 1, Calm: check.Span{Start: 1},
 		Subscribers: []check.Subscriber{{Name: "s", Topic: "ev-A", Node: "n2", Ordered: true}},
 		Faults:      []check.Fault{{Kind: "kill", Nodes: []string{"n1"}, Start: 1, End: 2}}}
 	if err := f.save(dir); err != nil {
 		t.Fatal(err)
 	}
+	writeLog(t, dir)
 	return dir
+}
+
+// writeLog writes the log of such a run.
+func writeLog(t *testing.T, dir string) {
+	t.Helper()
+	log := replay.Log{Node: "n1", Applied: 4}
+	for i, op := range []fsm.Op{fsm.Barrier{}, fsm.CreateTopic{Name: "t-n1"}, fsm.CreateTopic{Name: "t-n2"}, fsm.CreateTopic{Name: "t-n3"}} {
+		data, err := fsm.Command{Op: op}.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		log.Entries = append(log.Entries, replay.Entry{Index: uint64(i + 1), Term: 1, Data: data})
+	}
+	b, err := json.Marshal(log)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, logFile), b, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 var allThere = map[string]uint64{"t-n1": 1, "t-n2": 2, "t-n3": 3}

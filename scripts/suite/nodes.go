@@ -41,9 +41,9 @@ func (r *run) lasting() (schedule.Step, bool) {
 
 // startNodes starts every node and waits until all are voters of one cluster
 // and serve.
-func startNodes(ctx context.Context, l *lab.Lab) error {
+func startNodes(ctx context.Context, all []*lab.Node) error {
 	var nodes []workload.Node
-	for _, n := range l.Nodes {
+	for _, n := range all {
 		if err := n.Start(); err != nil {
 			return err
 		}

@@ -7,14 +7,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"floe/scripts/suite/schedule"
 )
 
-const jepsenUsage = `usage: scripts/jepsen run [--workload graph|events|all] [--nemesis KIND,...|all]
+const jepsenUsage = `usage: scripts/jepsen run [--workload graph|routes|meids|events|members,...|all] [--nemesis KIND,...|all]
                           [--nodes 3|5] [--time 120s] [--seed N] [--report DIR]
        scripts/jepsen check DIR      judge the history of an earlier run again
 kinds: kill, pause, churn; as root also partition, oneway, bridge, delay, loss, corrupt, power, diskfull,
@@ -22,7 +21,7 @@ kinds: kill, pause, churn; as root also partition, oneway, bridge, delay, loss, 
 
 // options are the settings of a run.
 type options struct {
-	Workload string          `json:"workload"`
+	Workload workloads       `json:"workload"`
 	Nemesis  []schedule.Kind `json:"nemesis"`
 	Nodes    int             `json:"nodes"`
 	Time     time.Duration   `json:"time_ns"`
@@ -41,7 +40,7 @@ func parseOptions(args []string) (options, error) {
 	o := options{}
 	f := flag.NewFlagSet("run", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
-	f.StringVar(&o.Workload, "workload", "all", "")
+	workload := f.String("workload", "all", "")
 	nemesis := f.String("nemesis", "all", "")
 	f.IntVar(&o.Nodes, "nodes", 3, "")
 	f.DurationVar(&o.Time, "time", 120*time.Second, "")
@@ -54,13 +53,14 @@ func parseOptions(args []string) (options, error) {
 		return o, usage(jepsenUsage, "%v", err)
 	}
 	kinds, err := schedule.ParseKinds(*nemesis)
+	chosen, unknown := parseWorkloads(*workload)
 	switch {
 	case f.NArg() > 0:
 		return o, usage(jepsenUsage, "unexpected %q", f.Arg(0))
 	case err != nil:
 		return o, usage(jepsenUsage, "%v", err)
-	case !slices.Contains([]string{"graph", "events", "all"}, o.Workload):
-		return o, usage(jepsenUsage, "no workload %q: there are graph, events and all", o.Workload)
+	case unknown != nil:
+		return o, usage(jepsenUsage, "%v", unknown)
 	case o.Nodes != 3 && o.Nodes != 5:
 		return o, usage(jepsenUsage, "--nodes %d: 3 or 5", o.Nodes)
 	case o.Time < shortest:
@@ -68,7 +68,7 @@ func parseOptions(args []string) (options, error) {
 	case o.Report == "":
 		return o, usage(jepsenUsage, "--report needs a directory")
 	}
-	o.Nemesis = kinds
+	o.Nemesis, o.Workload = kinds, chosen
 	if !given(f, "seed") {
 		o.Seed = rand.Uint64N(1_000_000_000)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"time"
@@ -25,11 +24,17 @@ type run struct {
 	log     *history.Log
 	sent    *history.Log
 	got     *history.Log
-	watch   *watcher
-	facts   facts
+	// messages is the log of RMR messages.
+	messages *history.Log
+	watch    *watcher
+	facts    facts
 
-	graph  *workload.Graph
-	events *workload.Events
+	graph   *workload.Graph
+	routes  *workload.Routes
+	meids   *workload.MEIDs
+	apps    *workload.Apps
+	events  *workload.Events
+	members *workload.Members
 }
 
 func newRun(o options, l *lab.Lab) (*run, error) {
@@ -38,34 +43,19 @@ func newRun(o options, l *lab.Lab) (*run, error) {
 	for _, f := range []struct {
 		log  **history.Log
 		name string
-	}{{&r.log, historyFile}, {&r.sent, sentFile}, {&r.got, gotFile}} {
+	}{{&r.log, historyFile}, {&r.sent, sentFile}, {&r.got, gotFile}, {&r.messages, messageFile}} {
 		log, err := history.Create(filepath.Join(o.Report, f.name), start)
 		if err != nil {
 			return nil, err
 		}
 		*f.log = log
 	}
-	for _, n := range l.Nodes {
-		r.nodes = append(r.nodes, workload.Node{Name: n.Name, HTTP: n.HTTP(), IceHost: n.Host, IcePort: lab.IcePort})
+	for _, n := range l.Nodes[:o.Nodes] {
+		r.nodes = append(r.nodes, workload.Node{Name: n.Name, HTTP: n.HTTP(), IceHost: n.Host, IcePort: lab.IcePort, RMR: n.RMR(), RTG: n.RTG(), Within: n.Within})
 	}
 	r.watch = &watcher{log: r.log, nodes: r.nodes}
 	r.choose()
 	return r, r.facts.save(o.Report)
-}
-
-// choose makes the workloads that were asked for.
-func (r *run) choose() {
-	if r.options.Workload != "events" {
-		admin, err := exec.LookPath("icestormadmin")
-		if err != nil {
-			fmt.Println("icestormadmin is missing, so it takes no part: run scripts/install-deps")
-		}
-		r.graph = &workload.Graph{Log: r.log, Nodes: r.nodes, Seed: r.options.Seed, Admin: admin}
-	}
-	if r.options.Workload != "graph" {
-		r.events = &workload.Events{Log: r.log, Sent: r.sent, Got: r.got, Nodes: r.nodes, Seed: r.options.Seed,
-			Listen: r.listen}
-	}
 }
 
 // close ends logs and subscribers.
@@ -73,7 +63,10 @@ func (r *run) close() error {
 	if r.events != nil {
 		r.events.Close()
 	}
-	return errors.Join(r.log.Close(), r.sent.Close(), r.got.Close())
+	if r.apps != nil {
+		r.apps.Close()
+	}
+	return errors.Join(r.log.Close(), r.sent.Close(), r.got.Close(), r.messages.Close())
 }
 
 // carryOut starts the cluster and takes it through both phases. An error says
@@ -109,31 +102,14 @@ func (r *run) carryOut(ctx context.Context) error {
 func (r *run) start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	if err := startNodes(ctx, r.lab); err != nil {
+	if err := startNodes(ctx, r.lab.Nodes[:r.options.Nodes]); err != nil {
 		return err
 	}
-	if r.graph != nil {
-		if err := r.graph.Setup(ctx); err != nil {
-			return err
-		}
-	}
-	if r.events != nil {
-		if err := r.events.Setup(ctx); err != nil {
-			return err
-		}
-		r.facts.Subscribers = r.events.Subscribers()
+	if err := r.setUp(ctx); err != nil {
+		return err
 	}
 	r.say("the cluster is up: %d nodes, faults begin", len(r.nodes))
 	return r.facts.save(r.options.Report)
-}
-
-func (r *run) work(ctx context.Context, all *sync.WaitGroup) {
-	if r.graph != nil {
-		all.Go(func() { r.graph.Run(ctx) })
-	}
-	if r.events != nil {
-		all.Go(func() { r.events.Run(ctx) })
-	}
 }
 
 // safety is the phase with faults.
@@ -151,7 +127,7 @@ func (r *run) safety(ctx context.Context) error {
 }
 
 func (r *run) nemesis() *nemesis.Nemesis {
-	return &nemesis.Nemesis{Lab: nemesis.Of(r.lab), Log: r.log, Leader: r.watch.leader}
+	return &nemesis.Nemesis{Lab: nemesis.Of(r.lab, r.options.Nodes), Log: r.log, Leader: r.watch.leader}
 }
 
 // steadyLeast is how long a majority has to be at work to be judged. A disk that
@@ -215,6 +191,9 @@ func (r *run) finish(ctx context.Context) error {
 	defer cancel()
 	workload.Final(ctx, r.log, r.nodes)
 	r.watch.digests(ctx)
+	if r.apps != nil {
+		r.apps.Finish(ctx)
+	}
 	return nil
 }
 

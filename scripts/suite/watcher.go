@@ -21,6 +21,7 @@ type watcher struct {
 	term    uint64
 	current string
 	leads   int // terms in which somebody led
+	at      map[string]uint64
 }
 
 // watchPace is how often each node is asked.
@@ -54,8 +55,14 @@ func (w *watcher) follow(ctx context.Context, n workload.Node) {
 
 // digest records a node's digest. Index and digest come from one copy.
 func (w *watcher) digest(n workload.Node, s api.Status) {
+	w.mu.Lock()
+	if w.at == nil {
+		w.at = map[string]uint64{}
+	}
+	w.at[n.Name] = s.AppliedIndex
+	w.mu.Unlock()
 	if s.Digest != "" {
-		w.log.Invoke("watch-"+n.Name, n.Name, "digest", "", nil).OK(&history.Value{Index: s.AppliedIndex, Text: s.Digest})
+		w.log.Invoke("watch-"+n.Name, n.Name, "digest", "", nil).OK(&history.Value{Index: s.AppliedIndex, Text: s.Digest, Term: s.Term, Owner: s.Leader})
 	}
 }
 
@@ -69,6 +76,14 @@ func (w *watcher) saw(s api.Status) {
 	w.term, w.current = s.Term, s.Leader
 	w.leads++
 	w.log.Note("leader", s.Leader, "leads", &history.Value{Index: s.Term})
+}
+
+// applied returns the index that a node said it had applied, when it was asked
+// last.
+func (w *watcher) applied(node string) uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.at[node]
 }
 
 // leader returns who led last.

@@ -54,8 +54,13 @@ type Subscriber struct {
 type Fault struct {
 	Kind  string   `json:"kind"`
 	Nodes []string `json:"nodes"`
-	Start int64    `json:"start_ns"`
-	End   int64    `json:"end_ns"`
+	// Apart tells that a partition cut the nodes from one another as well.
+	Apart bool  `json:"apart,omitempty"`
+	Start int64 `json:"start_ns"`
+	End   int64 `json:"end_ns"`
+	// Held is when it was there for certain: from when all of it was done to
+	// when it began to be undone.
+	Held Span `json:"held"`
 }
 
 // EventRun is all that is known about the events of a run, during which the

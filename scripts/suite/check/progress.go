@@ -119,7 +119,7 @@ func acknowledged(ops []history.Op) []history.Op {
 
 func isChange(o history.Op) bool {
 	switch o.Func {
-	case "create", "destroy", "link", "relink", "unlink":
+	case "create", "destroy", "link", "relink", "unlink", "own", "disown", "load", "swap":
 		return true
 	}
 	return false

@@ -33,7 +33,7 @@ func Register(ops []history.Op, limit time.Duration, dir string) Verdict {
 		}
 		checked += len(list)
 		left := max(time.Until(deadline), time.Millisecond)
-		result, info := porcupine.CheckOperationsVerbose(model, list, left)
+		result, info := porcupine.CheckOperationsVerbose(register, list, left)
 		if result == porcupine.Ok {
 			continue
 		}
@@ -60,7 +60,7 @@ func picture(dir, key string, info porcupine.LinearizationInfo) string {
 		return r
 	}, key)
 	path := filepath.Join(dir, "history-"+safe+".html")
-	if err := porcupine.VisualizePath(model, info, path); err != nil {
+	if err := porcupine.VisualizePath(register, info, path); err != nil {
 		return fmt.Sprintf(" (no picture: %v)", err)
 	}
 	return " (see " + filepath.Base(path) + ")"
@@ -114,13 +114,18 @@ func every(ops []history.Op, step int) []history.Op {
 }
 
 // brief drops what a key's model does not need, so that states compare.
-func brief(v *history.Value) *cell { return &cell{v.ID, v.Cost, v.Absent, v.Refused} }
+func brief(v *history.Value) *cell {
+	return &cell{v.ID, v.Cost, v.Absent, v.Refused, v.Owner, v.Table, v.Was}
+}
 
 type cell struct {
 	ID      uint64
 	Cost    int32
 	Absent  bool
 	Refused bool
+	Owner   string
+	Table   uint64
+	Was     uint64
 }
 
 type input struct {
@@ -160,8 +165,7 @@ func keyed(ops []history.Op) map[string]*keyHistory {
 }
 
 func registerOf(o history.Op, destroyed map[string]bool) (string, bool) {
-	read := o.Func == "exists" || o.Func == "cost"
-	if o.Outcome == history.Fail || read && o.Outcome != history.OK {
+	if o.Outcome == history.Fail || isRead(o.Func) && o.Outcome != history.OK {
 		return "", false
 	}
 	switch o.Func {
@@ -170,8 +174,20 @@ func registerOf(o history.Op, destroyed map[string]bool) (string, bool) {
 	case "link", "relink", "unlink", "cost":
 		from, to := Ends(o.Key)
 		return "link " + o.Key, !destroyed[from] && !destroyed[to]
+	case "own", "disown", "owner":
+		return "meid " + o.Key, true
+	case "load", "swap", "routes":
+		return "table", !o.Out.Refused // a refusal is about the version, which MEIDs change as well
 	}
 	return "", false
+}
+
+func isRead(function string) bool {
+	switch function {
+	case "exists", "cost", "owner", "routes":
+		return true
+	}
+	return false
 }
 
 // spread makes a read of everything a read of each register that was in use
@@ -185,11 +201,14 @@ func spread(o history.Op, keys map[string]*keyHistory) {
 		if name, isTopic := strings.CutPrefix(key, "topic "); isTopic {
 			id, there := o.Out.Topics[name]
 			read.Func, read.Out = "exists", &history.Value{ID: id, Absent: !there}
-		} else if o.Func == "final" { // a list of topics says nothing of links
+		} else if o.Func != "final" || key == "table" { // a list of topics says nothing else
+			continue
+		} else if meid, isMEID := strings.CutPrefix(key, "meid "); isMEID {
+			owner, there := o.Out.Owners[meid]
+			read.Func, read.Out = "owner", &history.Value{Owner: owner, Absent: !there}
+		} else {
 			cost, there := o.Out.Links[strings.TrimPrefix(key, "link ")]
 			read.Func, read.Out = "cost", &history.Value{Cost: cost, Absent: !there}
-		} else {
-			continue
 		}
 		if o.Func == "final" {
 			k.finals = append(k.finals, read)
@@ -202,14 +221,17 @@ func spread(o history.Op, keys map[string]*keyHistory) {
 // unknownID is the id of a topic whose making was never answered.
 const unknownID = math.MaxUint64
 
-// state is a register: a topic with its id, or a link with its cost.
+// state is a register: a topic with its id, a link with its cost, an MEID with
+// its owner, or the route table with its number.
 type state struct {
 	There bool
 	ID    uint64
 	Cost  int32
+	Owner string
+	Table uint64
 }
 
-var model = porcupine.Model{
+var register = porcupine.Model{
 	Init: func() any { return state{} },
 	Step: func(s, in, out any) (bool, any) { return step(s.(state), in.(input), out.(output)) },
 	DescribeOperation: func(in, out any) string {
@@ -237,10 +259,31 @@ func step(s state, in input, out output) (bool, state) {
 			return true, s
 		}
 		return s.seen(out.Value)
+	case "own":
+		return true, state{There: true, Owner: in.Value.Owner}
+	case "disown":
+		return true, state{}
+	case "owner":
+		return s.There != out.Value.Absent && s.Owner == out.Value.Owner, s
+	case "load":
+		return true, state{Table: in.Value.Table}
+	case "swap":
+		return s.swap(known, in.Value)
+	case "routes":
+		return s.Table == out.Value.Table, s
 	case "cost":
 		return !known || s.There != out.Value.Absent && (!s.There || s.Cost == out.Value.Cost), s
 	}
 	return false, s
+}
+
+// swap is a change of one very table. One of unknown outcome may come too late
+// for that.
+func (s state) swap(known bool, in cell) (bool, state) {
+	if s.Table == in.Was {
+		return true, state{Table: in.Table}
+	}
+	return !known, s
 }
 
 func newID(known bool, id uint64) uint64 {

@@ -9,9 +9,8 @@ import (
 // SetResult is what the set checker counted.
 type SetResult struct {
 	Verdict
-	// Operations counts all that were asked for, Acknowledged those that
-	// succeeded, Lost the acknowledged ones that are gone.
-	Operations, Acknowledged, Lost int
+	// Lost counts acknowledged changes that are gone.
+	Lost int
 	// Recovered counts changes of unknown outcome that took effect.
 	Recovered int
 }
@@ -23,7 +22,7 @@ type SetResult struct {
 func Set(ops []history.Op) SetResult {
 	c := setChecker{SetResult: SetResult{Verdict: *newVerdict("C1 no acknowledged change is lost, no removed record comes back")}}
 	c.topics, c.links = records(ops)
-	c.count(ops)
+	c.lost = map[string]bool{}
 	finals := 0
 	for _, o := range ops {
 		if o.Func == "final" && o.Outcome == history.OK {
@@ -44,18 +43,17 @@ type setChecker struct {
 	lost          map[string]bool
 }
 
-// count counts the changes that were asked for and acknowledged.
-func (c *setChecker) count(ops []history.Op) {
-	c.lost = map[string]bool{}
+// Changes counts the changes that were asked for, and those acknowledged.
+func Changes(ops []history.Op) (asked, acknowledged int) {
 	for _, o := range ops {
-		switch o.Func {
-		case "create", "destroy", "link", "relink", "unlink":
-			c.Operations++
+		if isChange(o) || isMembership(o) {
+			asked++
 			if effect(o) == certain {
-				c.Acknowledged++
+				acknowledged++
 			}
 		}
 	}
+	return asked, acknowledged
 }
 
 // final compares one final read with what has to be there.

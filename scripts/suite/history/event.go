@@ -49,7 +49,23 @@ type Value struct {
 	Text string `json:"text,omitempty"`
 	// Index is a Raft index, or a term in notes about the leader.
 	Index uint64 `json:"index,omitempty"`
+	// Term is a Raft term.
+	Term uint64 `json:"term,omitempty"`
 	// Topics maps names to ids, Links FROM>TO to costs.
 	Topics map[string]uint64 `json:"topics,omitempty"`
 	Links  map[string]int32  `json:"links,omitempty"`
+	// Table is the number of a route table, Was that of the one before a
+	// conditional change, Mixed what in it belongs to another one.
+	Table uint64 `json:"table,omitempty"`
+	Was   uint64 `json:"was,omitempty"`
+	Mixed string `json:"mixed,omitempty"`
+	// Version is that of the routes.
+	Version uint64 `json:"version,omitempty"`
+	// Owner is that of an MEID, Owners maps MEIDs to theirs.
+	Owner  string            `json:"owner,omitempty"`
+	Owners map[string]string `json:"owners,omitempty"`
+	// Session numbers the connections that a client read on.
+	Session uint64 `json:"session,omitempty"`
+	// Voters are ids of members that vote.
+	Voters []string `json:"voters,omitempty"`
 }

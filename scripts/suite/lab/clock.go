@@ -57,7 +57,7 @@ func (n *Node) SetClock(offset time.Duration) error {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.Offset = offset
+	n.note(func() { n.Offset = offset })
 	if n.Process.alive() {
 		if err := n.Process.setClock(offset); err != nil {
 			return fmt.Errorf("clock of %s: %w", n.Name, err)

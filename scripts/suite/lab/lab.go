@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -32,7 +33,8 @@ type Lab struct {
 	Disks  bool `json:"disks"`
 	Clocks bool `json:"clocks"`
 
-	dir string
+	dir    string
+	saving sync.Mutex // held while what save writes is changed or written
 }
 
 // Cut is a direction in which packets are dropped.
@@ -182,6 +184,8 @@ func load(number int) (*Lab, error) {
 
 // save writes the state as one step.
 func (l *Lab) save() error {
+	l.saving.Lock()
+	defer l.saving.Unlock()
 	b, err := json.MarshalIndent(l, "", "  ")
 	if err != nil {
 		return err

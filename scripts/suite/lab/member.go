@@ -30,9 +30,26 @@ func (n *Node) Replace(ctx context.Context) error {
 	if err := errors.Join(n.Kill(), n.Expel(ctx)); err != nil {
 		return err
 	}
+	return n.empty()
+}
+
+// Renew has the node removed while it runs, ends it and empties its data
+// directory: the cluster never counts on a voter that is down.
+func (n *Node) Renew(ctx context.Context) error {
+	if err := n.Expel(ctx); err != nil {
+		return err
+	}
+	if err := n.Kill(); err != nil {
+		return err
+	}
+	return n.empty()
+}
+
+// empty makes a node that does not run one without data.
+func (n *Node) empty() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.Replaced = true
+	n.note(func() { n.Replaced = true })
 	return errors.Join(os.RemoveAll(n.Data()), n.lab.save())
 }
 

@@ -171,6 +171,9 @@ func (l *Lab) within(part string, f func() error) error {
 	return result
 }
 
+// Within calls f on a thread in the node's namespace; see [Lab.within].
+func (n *Node) Within(f func() error) error { return n.lab.within(n.Name, f) }
+
 // Listen opens a TCP listener on a free port of the node's address.
 func (n *Node) Listen() (net.Listener, error) { return n.ListenOn(0) }
 

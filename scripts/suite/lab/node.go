@@ -17,6 +17,8 @@ const (
 	PeerPort = 7400
 	IcePort  = 10000
 	HTTPPort = 7480
+	RMRPort  = 4560
+	RTGPort  = 4561
 )
 
 // Node is one node of a lab. It is safe for concurrent use within a process.
@@ -41,8 +43,14 @@ func (l *Lab) newNode(number int) *Node {
 
 func (l *Lab) host(number int) string { return fmt.Sprintf("%s.%d.%d", l.prefix(), l.Number, number) }
 
-// HTTP, Ice and Peer are the node's addresses, host:port.
+// HTTP is the address of the HTTP listener, host:port as all of these.
 func (n *Node) HTTP() string { return fmt.Sprintf("%s:%d", n.Host, HTTPPort) }
+
+// RMR is the address of the listener that forwards messages.
+func (n *Node) RMR() string { return fmt.Sprintf("%s:%d", n.Host, RMRPort) }
+
+// RTG is the address of the listener that gives route tables.
+func (n *Node) RTG() string { return fmt.Sprintf("%s:%d", n.Host, RTGPort) }
 
 // Ice is the address of the Ice listener.
 func (n *Node) Ice() string { return fmt.Sprintf("%s:%d", n.Host, IcePort) }
@@ -100,7 +108,7 @@ func (n *Node) Start() error {
 	if err := n.lab.within(n.Name, func() error { return n.launch(cmd) }); err != nil {
 		return fmt.Errorf("start %s: %w", n.Name, err)
 	}
-	n.Process = find(cmd.Process.Pid)
+	n.note(func() { n.Process = find(cmd.Process.Pid) })
 	go func() { _ = cmd.Wait() }() // reaps it; how it ended is in its log
 	return n.lab.save()
 }
@@ -122,6 +130,13 @@ func (n *Node) launch(cmd *exec.Cmd) error {
 		_ = cmd.Wait() // it was killed
 	}
 	return err
+}
+
+// note changes what the lab's state says of the node, which others may save.
+func (n *Node) note(f func()) {
+	n.lab.saving.Lock()
+	defer n.lab.saving.Unlock()
+	f()
 }
 
 // Running says whether the node's process is there, paused or not.

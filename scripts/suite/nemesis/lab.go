@@ -33,10 +33,16 @@ type Lab interface {
 	Return(ctx context.Context, node string) error
 }
 
-// Of makes a lab a [Lab].
-func Of(l *lab.Lab) Lab { return nodes{l} }
+// Of makes the first nodes of a lab, so many of them, a [Lab].
+func Of(l *lab.Lab, count int) Lab { return nodes{l, count} }
 
-type nodes struct{ *lab.Lab }
+type nodes struct {
+	*lab.Lab
+	count int
+}
+
+// Names are those of the nodes that faults strike.
+func (l nodes) Names() []string { return l.Lab.Names()[:l.count] }
 
 func (l nodes) on(name string, f func(*lab.Node) error) error {
 	n, err := l.Node(name)

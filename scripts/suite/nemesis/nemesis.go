@@ -110,14 +110,18 @@ func (n *Nemesis) begin(s schedule.Step) error {
 	victims := n.resolve(s.Victims)
 	n.victims[s.Number] = victims
 	n.Log.Note("fault", strings.Join(victims, ","), "begin "+s.What(), nil)
-	n.faults[s.Number] = check.Fault{Kind: string(s.Kind), Nodes: victims, Start: n.Log.Now(), End: history.Never}
-	return n.do(s, victims)
+	f := check.Fault{Kind: string(s.Kind), Nodes: victims, Apart: s.Apart, Start: n.Log.Now(), End: history.Never}
+	err := n.do(s, victims)
+	f.Held = check.Span{Start: n.Log.Now(), End: history.Never}
+	n.faults[s.Number] = f
+	return err
 }
 
 func (n *Nemesis) end(s schedule.Step) error {
 	victims := n.victims[s.Number]
-	err := n.undo(s, victims)
 	f := n.faults[s.Number]
+	f.Held.End = n.Log.Now()
+	err := n.undo(s, victims)
 	f.End = n.Log.Now()
 	n.faults[s.Number] = f
 	delete(n.victims, s.Number)
@@ -146,6 +150,7 @@ func (n *Nemesis) resolve(numbers []int) []string {
 func (n *Nemesis) whole() error {
 	clear(n.down)
 	clear(n.paused)
+	undoing := n.Log.Now()
 	errs := []error{n.Lab.Heal("")}
 	for _, name := range n.Lab.Names() {
 		errs = append(errs, n.Lab.Thaw(name), n.makeRoom(name), n.Lab.Resume(name), n.Lab.SetClock(name, 0), n.Lab.Start(name))
@@ -155,7 +160,7 @@ func (n *Nemesis) whole() error {
 	}
 	for number, f := range n.faults {
 		if f.End == history.Never {
-			f.End = n.Log.Now()
+			f.Held.End, f.End = undoing, n.Log.Now()
 			n.faults[number] = f
 		}
 	}

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"context"
+	"slices"
 
 	"floe/scripts/suite/check"
 	"floe/scripts/suite/history"
@@ -97,6 +98,29 @@ func readAll(ctx context.Context, c *client.Client, log *history.Log, node strin
 	for _, l := range g.Links {
 		links[l.From+">"+l.To] = l.Cost
 	}
-	p.OK(&history.Value{Topics: topicIDs(g.Topics), Links: links})
+	v := &history.Value{Topics: topicIDs(g.Topics), Links: links}
+	if err := readRest(ctx, c, v); err != nil {
+		p.Fail(err.Error())
+		return false
+	}
+	p.OK(v)
 	return true
+}
+
+// readRest adds routes and members to a final read.
+func readRest(ctx context.Context, c *client.Client, v *history.Value) error {
+	text, err := c.Routes(ctx)
+	if err != nil {
+		return err
+	}
+	routes, owners := check.TableLines(string(text))
+	v.Text, v.Owners = check.Sum(routes, owners), owners
+	members, err := c.Members(ctx)
+	for _, m := range members {
+		if m.Voter {
+			v.Voters = append(v.Voters, m.ID)
+		}
+	}
+	slices.Sort(v.Voters)
+	return err
 }

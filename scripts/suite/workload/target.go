@@ -21,6 +21,12 @@ type Node struct {
 	// IceHost and IcePort are the Ice listener.
 	IceHost string
 	IcePort int
+	// RMR is the listener that forwards messages, RTG the one that gives
+	// route tables: host:port.
+	RMR, RTG string
+	// Within calls f where sockets that it opens belong to the node's
+	// machine.
+	Within func(f func() error) error
 }
 
 // newClient returns a client of one node only: it must not ask another one
