@@ -310,3 +310,77 @@ func TestTheSamePropertiesFile(t *testing.T) {
 		sub.WaitEvents(before + 1)
 	}
 }
+
+// Clients move one by one while topics are linked both ways, as docs/movein.md has it: every event reaches the old copy
+// of a subscriber, the new one, or both.
+func TestMoveInByLinksBothWays(t *testing.T) {
+	t.Parallel()
+	storm := peers.IceStorm(t)
+	admin(t, storm.Service, "create news")
+	before := peers.Subscribe(t, storm.Service, peers.CPP, "news", "--mode", "ordered", "--identity", "s1", "--qos", "retryCount=-1", "--unsubscribe")
+	publish := func(s peers.Service, id string) *peers.Publisher {
+		return peers.StartPublisher(t, s, peers.CPP, "news", "--count", "0", "--rate", "100", "--publisher", id)
+	}
+	stays := publish(storm.Service, "1")
+	before.WaitEvents(10)
+
+	c := startThree(t)
+	n := c.Nodes[1]
+	s := service(c.Nodes...)
+	if o := n.Floe("import", "icestorm", "--leave-out", "--from", storm.Manager); o.Exit != 0 {
+		t.Fatal(o)
+	}
+	for _, want := range []string{"1 topics are in both; 2 links made\n", "1 topics are in both; 0 links made\n"} {
+		if got := n.Must("import", "bridge", storm.Manager); got != want {
+			t.Fatalf("bridge: got %q, want %q", got, want)
+		}
+	}
+	if o := n.Floe("import", "icestorm", "--leave-out", "--from", storm.Manager); o.Exit != 0 || o.Stdout != "no change\n" {
+		t.Errorf("an import over the links: %v", o)
+	}
+	after := peers.Subscribe(t, s, peers.CPP, "news", "--mode", "ordered", "--identity", "s1", "--qos", "retryCount=-1")
+	after.WaitEvents(20)
+	before.Stop()
+	moved := publish(s, "2")
+	after.WaitEvents(len(after.Events()) + 50)
+	stays.Stop()
+	after.WaitEvents(len(after.Events()) + 50)
+	moved.Stop()
+	for id, p := range map[int]*peers.Publisher{1: stays, 2: moved} {
+		got := p.Result()
+		floetest.Eventually(t, floetest.Patience, func() error {
+			have := map[int]bool{}
+			for _, e := range append(before.Events(), after.Events()...) {
+				if e.Publisher == id {
+					have[e.Seq] = true
+				}
+			}
+			if len(have) != got.Count || got.Errors > 0 {
+				return fmt.Errorf("publisher %d: %+v, %d events came", id, got, len(have))
+			}
+			return nil
+		})
+	}
+	if got := n.Must("import", "bridge", "--undo", storm.Manager); got != "1 topics are in both; 2 links removed\n" {
+		t.Errorf("undo: %q", got)
+	}
+	if here, there := n.Must("links"), admin(t, storm.Service, "links"); here+there != "" {
+		t.Errorf("links are left: %q, %q", here, there)
+	}
+}
+
+// A link of a topic to itself has the identity of the link that would be made, and is left alone.
+func TestATopicLinkedToItselfIsNotLinkedBothWays(t *testing.T) {
+	t.Parallel()
+	storm := peers.IceStorm(t)
+	admin(t, storm.Service, "create A; link A A 3")
+	n := startNode(t)
+	n.Must("create", "A")
+	if o := n.Floe("import", "bridge", storm.Manager, "A"); o.Exit != api.ExitRefused || !strings.Contains(o.Stderr, "leads elsewhere") {
+		t.Errorf("bridge: %v", o)
+	}
+	n.Must("import", "bridge", "--undo", storm.Manager)
+	if got := admin(t, storm.Service, "links"); got != "A to A with cost 3\n" {
+		t.Errorf("links: %q", got)
+	}
+}

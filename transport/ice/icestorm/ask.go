@@ -15,10 +15,9 @@ type Caller interface {
 	Call(ctx context.Context, p *proto.Proxy, operation string, mode byte, context proto.Context, params []byte) (proto.Reply, error)
 }
 
-// Ask asks a running IceStorm, whose topic manager is given, for its topics
-// and links. Of subscribers a service tells the identities alone: they are
-// among what can't be carried over. A link that has failed is hidden by it.
-func Ask(ctx context.Context, caller Caller, manager proto.Proxy) (*Contents, error) {
+// Topics asks a running service, whose topic manager is given, for its topics
+// by name.
+func Topics(ctx context.Context, caller Caller, manager proto.Proxy) (map[string]proto.Proxy, error) {
 	all := map[string]proto.Proxy{}
 	err := ask(ctx, caller, &manager, "retrieveAll", proto.ModeIdempotent, func(d *proto.Decoder) {
 		for range d.SeqSize(3) {
@@ -26,6 +25,21 @@ func Ask(ctx context.Context, caller Caller, manager proto.Proxy) (*Contents, er
 			all[name] = d.Proxy()
 		}
 	})
+	return all, err
+}
+
+// Links asks for the links of a topic. One that has failed is hidden.
+func Links(ctx context.Context, caller Caller, topic proto.Proxy) ([]proto.LinkInfo, error) {
+	var links []proto.LinkInfo
+	err := ask(ctx, caller, &topic, "getLinkInfoSeq", proto.ModeIdempotent, func(d *proto.Decoder) { links = d.LinkInfos() })
+	return links, err
+}
+
+// Ask asks a running IceStorm, whose topic manager is given, for its topics
+// and links. Of subscribers a service tells the identities alone: they are
+// among what can't be carried over. A link that has failed is hidden by it.
+func Ask(ctx context.Context, caller Caller, manager proto.Proxy) (*Contents, error) {
+	all, err := Topics(ctx, caller, manager)
 	if err != nil {
 		return nil, err
 	}
@@ -45,14 +59,13 @@ func (c *Contents) askTopic(ctx context.Context, caller Caller, name string, top
 		return fmt.Errorf("its identity %s is none of instance %q", topic.Identity, c.Instance)
 	}
 	linked := map[proto.Identity]bool{}
-	err := ask(ctx, caller, &topic, "getLinkInfoSeq", proto.ModeIdempotent, func(d *proto.Decoder) {
-		for _, l := range d.LinkInfos() {
-			linked[l.Topic.Identity] = true
-			c.Receivers = append(c.Receivers, Receiver{Topic: name, Link: true, Cost: l.Cost, Proxy: l.Topic})
-		}
-	})
+	links, err := Links(ctx, caller, topic)
 	if err != nil {
 		return err
+	}
+	for _, l := range links {
+		linked[l.Topic.Identity] = true
+		c.Receivers = append(c.Receivers, Receiver{Topic: name, Link: true, Cost: l.Cost, Proxy: l.Topic})
 	}
 	return ask(ctx, caller, &topic, "getSubscribers", proto.ModeNormal, func(d *proto.Decoder) {
 		for _, id := range d.Identities() {
