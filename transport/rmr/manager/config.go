@@ -28,6 +28,10 @@ type Group interface {
 // Config says how a Manager works. Group is needed.
 type Config struct {
 	Group Group
+	// Member tells whether this node belongs to a cluster; nil: it always
+	// does. While it does not, requests are not answered: its copy of the
+	// table stays as it was, and who has a table never asks again.
+	Member func() bool
 	// Lease is how long a node may push unasked after it last heard of the
 	// leader; 1 s if zero, at least 500 ms. Two and a half election time-outs
 	// fit. All nodes must have the same.
@@ -76,6 +80,9 @@ func (c Config) filled() Config {
 	orElse(&c.WriteTimeout, 5*time.Second)
 	orElse(&c.DialTimeout, 3*time.Second)
 	orElse(&c.Redial, 10*time.Second)
+	if c.Member == nil {
+		c.Member = func() bool { return true }
+	}
 	if c.Exempt == nil {
 		c.Exempt = netip.Addr.IsLoopback
 	}

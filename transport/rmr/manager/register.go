@@ -2,6 +2,7 @@ package manager
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"floe/fsm"
@@ -62,6 +63,14 @@ func (m *Manager) register(ctx context.Context, op fsm.RegisterApp, done chan<- 
 			m.complain.warn("app could not be registered, is tried again", "app", op.Name, "error", err)
 		}
 		waitFor(ctx, m.cfg.Group.LeaderChanged(), pauses(n+1, maxRetry))
+	}
+}
+
+// moves says that an app asks from other addresses than before: what asked
+// there is served no more, should it be another program of the same name.
+func (m *Manager) moves(app string, control []string) {
+	if was, known := m.cfg.Group.View().App(app); known && !slices.Equal(was.Control, control) {
+		m.complain.warn("app asks from another address: what asked before by this name is served no more", "app", app, "address", control, "before", was.Control)
 	}
 }
 

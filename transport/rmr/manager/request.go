@@ -45,6 +45,10 @@ func (m *Manager) requested(c *conn, frame []byte, msg *proto.Message) error {
 	if err != nil {
 		return err
 	}
+	if !m.cfg.Member() {
+		_ = c.nc.Close() // its name may lead to another node the next time
+		return fmt.Errorf("table request of %s: this node belongs to no cluster", name)
+	}
 	c.app = name
 	m.counts.requests.Add(1)
 	a := &ask{conn: c, control: m.controls(c, msg)}

@@ -6,8 +6,12 @@ import (
 	"net"
 	"net/netip"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/hashicorp/go-hclog"
 
 	"floe/fsm"
 	"floe/routing"
@@ -168,6 +172,60 @@ func TestWithoutQuorum(t *testing.T) {
 		t.Errorf("%d tables for one version", len(fresh.History()))
 	}
 	noFaults(t, old, fresh)
+}
+
+// A node that was removed, or left, has a table that nobody changes any more: who
+// asks it gets none, and goes on asking.
+func TestNodeOfNoCluster(t *testing.T) {
+	g := newGroup(t)
+	g.load(t, "mse|100|-1|old:1")
+	var member atomic.Bool
+	m := serve(t, g, func(c *Config) { c.Member = member.Load })
+	a := start(t, m.address)
+	wait(t, a, "asking again", func(a *rmrapp.App) bool { return a.Stats().Asked > 2 })
+	if a.Ready() || len(m.Apps()) > 0 || m.Stats().BadInput == 0 {
+		t.Errorf("ready: %v, %+v, %+v", a.Ready(), m.Apps(), m.Stats())
+	}
+	member.Store(true)
+	routed(t, a, 100, "old:1")
+}
+
+// Of two programs of one name the later is served, and the log says so.
+func TestTwoOfOneName(t *testing.T) {
+	g := newGroup(t)
+	g.load(t, "mse|100|-1|a:1")
+	var log syncBuffer
+	m := serve(t, g, func(c *Config) { c.Log = hclog.New(&hclog.LoggerOptions{Output: &log}) })
+	twin := func(c *rmrapp.Config) { c.Name = "twin" }
+	first := start(t, m.address, twin)
+	routed(t, first, 100, "a:1")
+	if strings.Contains(log.String(), "served no more") {
+		t.Errorf("%s", log.String())
+	}
+	_, port, _ := net.SplitHostPort(first.DataAddress())
+	second := start(t, m.address, twin, func(c *rmrapp.Config) { c.Listen = "127.0.0.2:" + port })
+	routed(t, second, 100, "a:1")
+	if got := log.String(); !strings.Contains(got, "served no more") || !strings.Contains(got, "twin:"+port) || !strings.Contains(got, first.ControlAddress()) {
+		t.Errorf("%s", got)
+	}
+}
+
+// syncBuffer is a log that is read while it is written.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(b)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
 }
 
 // A restarted program has nothing, and gets everything; so does one whose

@@ -179,6 +179,7 @@ func (s *session) asked(a *ask) {
 	}
 	s.part()
 	s.forget()
+	s.m.moves(s.name, a.control)
 	s.conn, s.control, s.owed, s.torn, s.dialled = a.conn, a.control, true, false, false
 	s.conn.belongsTo(s)
 	s.serial = 0

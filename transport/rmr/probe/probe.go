@@ -41,8 +41,13 @@ type Config struct {
 // Method is the call by which a node tells the leader what it found.
 const Method = "rmr.probe"
 
-// workers is how many members are asked at a time.
-const workers = 64
+const (
+	// workers is how many members are asked at a time.
+	workers = 64
+	// perSecond is how many are asked in a second at most: where there are more
+	// than can be asked at each turn, a node has other things to do, too.
+	perSecond = 1000
+)
 
 // Prober looks after the members of groups. Its methods are safe for
 // concurrent use.
@@ -105,18 +110,33 @@ func (p *Prober) Problem() string {
 	return p.problem
 }
 
-// Run looks, reports and decides until ctx ends.
+// Run looks, reports and decides until ctx ends. To look may take long, where
+// many do not answer: what is known is reported meanwhile.
 func (p *Prober) Run(ctx context.Context) error {
-	tick := time.NewTicker(p.config.Every)
-	defer tick.Stop()
-	for {
-		p.look(ctx)
+	var looking sync.WaitGroup
+	defer looking.Wait()
+	if p.config.Looks {
+		looking.Go(func() { p.repeat(ctx, p.look) })
+	}
+	p.repeat(ctx, func(ctx context.Context) time.Duration {
+		p.follow()
 		p.tell(ctx)
 		p.decide(ctx)
+		return 0
+	})
+	return nil
+}
+
+// repeat does something every so often until ctx ends, and not sooner again than it says.
+func (p *Prober) repeat(ctx context.Context, do func(context.Context) time.Duration) {
+	for {
+		began := time.Now()
+		rest := time.NewTimer(time.Until(began.Add(max(do(ctx), p.config.Every))))
 		select {
-		case <-tick.C:
+		case <-rest.C:
 		case <-ctx.Done():
-			return nil
+			rest.Stop()
+			return
 		}
 	}
 }
@@ -136,12 +156,9 @@ func (p *Prober) follow() *members {
 	return p.members
 }
 
-// look asks every member once.
-func (p *Prober) look(ctx context.Context) {
+// look asks every member once, and returns how long that has to take.
+func (p *Prober) look(ctx context.Context) time.Duration {
 	m := p.follow()
-	if !p.config.Looks {
-		return
-	}
 	work := make(chan string)
 	var asking sync.WaitGroup
 	for range min(workers, len(m.endpoints)) {
@@ -152,10 +169,14 @@ func (p *Prober) look(ctx context.Context) {
 		})
 	}
 	for _, e := range m.endpoints {
+		if ctx.Err() != nil {
+			break
+		}
 		work <- e
 	}
 	close(work)
 	asking.Wait()
+	return time.Duration(len(m.endpoints)) * time.Second / perSecond
 }
 
 func (p *Prober) ask(ctx context.Context, endpoint string) {
@@ -167,6 +188,9 @@ func (p *Prober) ask(ctx context.Context, endpoint string) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if !p.members.has(endpoint) {
+		return // the table has changed meanwhile
+	}
 	o := p.opinions[endpoint]
 	if o == nil {
 		o = &opinion{}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -87,11 +88,19 @@ func (n node) Call(ctx context.Context, to, _ string, body []byte) ([]byte, erro
 
 // run has nodes look after members until the test ends.
 func (g *group) run(t *testing.T, ids ...string) {
-	ctx, cancel := context.WithCancel(t.Context())
-	var running sync.WaitGroup
+	g.make(ids...)
+	g.start(t)
+}
+
+func (g *group) make(ids ...string) {
 	for _, id := range ids {
 		g.probers[id] = New(Config{Group: node{g, id}, Looks: true, Every: 50 * time.Millisecond, Timeout: 200 * time.Millisecond})
 	}
+}
+
+func (g *group) start(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
 	for _, p := range g.probers {
 		running.Go(func() { _ = p.Run(ctx) })
 	}
@@ -172,6 +181,51 @@ func TestStoppedMemberIsWithdrawn(t *testing.T) {
 	g := newGroup(t, fmt.Sprintf("mse|5|-1|%s,%s,%s\n", a.endpoint, b.endpoint, stopped.endpoint))
 	g.run(t, "n1", "n2")
 	eventually(t, "the stopped one withdrawn", func() bool { return slices.Equal(g.dead(), []string{stopped.endpoint}) })
+}
+
+// Where many don't answer it takes long to ask all of them: longer than a report counts. It is
+// reported and agreed upon all the same, once, and what is withdrawn stays so.
+func TestManyThatDoNotAnswer(t *testing.T) {
+	t.Parallel()
+	var table strings.Builder
+	for i := range 10 {
+		fmt.Fprintf(&table, "mse|%d|-1|dead%d:1", 100+i, i)
+		for j := range 20 {
+			fmt.Fprintf(&table, ",alive%d-%d:1", i, j)
+		}
+		table.WriteString("\n")
+	}
+	g := newGroup(t, table.String())
+	slow := make(chan struct{})
+	release := sync.OnceFunc(func() { close(slow) })
+	t.Cleanup(release)
+	var asked atomic.Int32
+	g.make("n1", "n2")
+	for _, p := range g.probers {
+		p.dial = func(ctx context.Context, endpoint string) error {
+			if strings.HasPrefix(endpoint, "dead") {
+				return errors.New("refused")
+			}
+			if asked.Add(1) > 4*200 { // in the third turn
+				select {
+				case <-slow:
+				case <-ctx.Done():
+				}
+			}
+			return nil
+		}
+		p.config.Timeout = 2 * time.Minute
+	}
+	g.start(t)
+	eventually(t, "the dead withdrawn", func() bool { return len(g.dead()) == 10 })
+	version := g.state.View().Distribution.Version
+	eventually(t, "a turn that lasts", func() bool { return asked.Load() > 4*200+workers })
+	for began := time.Now(); time.Since(began) < fresh+time.Second; time.Sleep(50 * time.Millisecond) {
+		if g.state.View().Distribution.Version != version {
+			t.Fatalf("withdrawn now: %q", g.dead())
+		}
+	}
+	release()
 }
 
 func TestLeaderDecides(t *testing.T) {
