@@ -41,7 +41,7 @@ class Visit {
     return page;
   }
 
-  shot(page, name) { return page.screenshot({ path: path.join(shots, name + '.png') }); }
+  shot(page, name, fullPage = false) { return page.screenshot({ path: path.join(shots, name + '.png'), fullPage }); }
 
   // done closes a page on which nothing was wrong.
   async done(page) {

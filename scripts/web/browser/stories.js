@@ -46,10 +46,11 @@ async function everyView(visit, facts, size) {
   await good(page, 'topics ' + size.name);
   await page.locator('#as-text summary').click();
   await good(page, 'topics as text ' + size.name);
-  assert.equal(await page.locator('#graph .node').count(), facts.topics);
+  assert.equal(await page.locator('#graph .node').count(), facts.topics + 1, 'topics and messages');
   assert.equal(await page.locator('#graph-table tbody tr').count(), facts.links);
+  await holds(page, '#graph-table', 'rmr:110/7');
   await page.evaluate(() => document.getElementById('detail').scrollIntoView());
-  await visit.shot(page, 'detail-' + size.name);
+  await visit.shot(page, 'detail-' + size.name, true);
 
   await tab(page, 'Routes');
   await holds(page, '#route-list', '1000', '10.0.1.1:4560,10.0.1.2:4560;10.0.2.1:4560');

@@ -10,7 +10,7 @@ import { Routes } from './routes.js';
 import { Topics } from './topics.js';
 
 const every = 2000; // milliseconds between two questions
-const many = 1000; // topics; with more, rates of those in sight are asked for, and all of them every so many times:
+const many = 1000; // of what is asked for each time; more are only every so many times:
 const seldom = 5;
 
 const views = ['topics', 'routes', 'apps', 'nodes', 'history'];
@@ -33,6 +33,7 @@ const page = {
   // now looks again at once.
   async now() {
     page.index = undefined;
+    page.turn = 0;
     await again();
   },
 };
@@ -51,7 +52,8 @@ async function ask() {
     page.status = status;
     page.last = performance.now();
     head(status);
-    if (status.applied_index !== page.index) {
+    page.turn++;
+    if (page.index === undefined || status.applied_index !== page.index && due(page.topics.model.topics.length)) {
       page.topics.take((await look('/v1/graph')).data);
       page.index = status.applied_index;
     }
@@ -68,8 +70,11 @@ async function ask() {
   }
 }
 
+// due tells whether this is a turn to ask for so many things: many are asked for seldom.
+const due = (n) => n <= many || page.turn % seldom === 1;
+
 async function figures() {
-  const all = page.topics.model.topics.length <= many || page.turn++ % seldom === 0;
+  const all = due(page.topics.model.topics.length);
   const query = all ? {} : { topic: [...new Set([...page.topics.graph.names(), ...page.topics.list.seen()])].slice(0, 150) };
   page.rates.take((await look('/v1/traffic', query)).data, all);
 }
@@ -78,7 +83,8 @@ async function inSight() {
   switch (page.view) {
     case 'topics':
       page.topics.tick();
-      return page.topics.refresh();
+      if (due(page.topics.answer?.length ?? 0)) await page.topics.refresh();
+      return undefined;
     case 'routes': return page.routes.refresh();
     case 'apps': return apps(page);
     case 'nodes': return nodes(page.status);

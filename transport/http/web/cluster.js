@@ -48,7 +48,11 @@ export function nodes(status) {
       el('dl', { class: 'facts' }, ...facts.flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, called(String(value ?? '')))]))));
 }
 
-const where = (m) => el('span', {}, ...Object.entries({ peer: [m.address], ...m.addresses }).flatMap(([name, all], i) => [i ? ', ' : '', `${name} `, called(all.join(' '))]));
+// where says where a node listens. Its page is a link: figures are each node's own.
+function where(m) {
+  const listeners = Object.entries({ peer: [m.address], ...m.addresses });
+  return el('span', {}, ...listeners.flatMap(([name, all], i) => [i ? ', ' : '', name + ' ', name === 'http' && /^[\w.:[\]-]+:\d+$/.test(all[0]) ? el('a', { href: `${location.protocol}//${all[0]}/` }, all[0]) : called(all.join(' '))]));
+}
 
 // history shows who changed what, if this node tells.
 export async function history() {

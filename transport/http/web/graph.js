@@ -151,7 +151,7 @@ export class Graph {
       rows.length ? table('Links drawn', ['From', 'To', 'Cost', 'Leads to', 'Events'], rows) : null,
       alone.length ? el('p', {}, 'Without links: ', ...alone.flatMap((n, i) => [i ? ', ' : '', called(n.name)])) : null);
     const { note, title } = this.part;
-    write(byID('graph-note'), note);
+    write(byID('graph-note'), [note, this.rates.node === undefined ? '' : `Rates are those of node ${plain(this.rates.node)}.`].filter(Boolean).join(' '));
     write(byID('graph-title'), title);
   }
 

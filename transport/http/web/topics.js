@@ -117,8 +117,10 @@ export class Topics {
       subscribers.length > shownMost ? el('p', { class: 'note' }, `${shownMost} are shown, those in trouble first.`) : null,
       ...worst(subscribers).map(subscriber),
       el('h3', {}, 'Links to ', el('span', { class: 'count' }, whole(out.length))),
+      few(out),
       ...out.slice(0, shownMost).map((l, i) => this.link(l, links[i])),
       el('h3', {}, 'Links from ', el('span', { class: 'count' }, whole(into.length))),
+      few(into),
       ...into.slice(0, shownMost).map((l) => el('div', { class: 'item' }, el('p', {}, this.jump(l.from), ` cost ${l.cost} `, el('span', { class: 'rate' }, rate(this.page.rates.link(l).rate))))),
     ];
   }
@@ -134,6 +136,8 @@ export class Topics {
       told?.state ? state(told) : null);
   }
 }
+
+const few = (links) => links.length > shownMost ? el('p', { class: 'note' }, `The first ${shownMost} are shown.`) : null;
 
 const fact = (name, value, more, bad) => [el('dt', {}, name), el('dd', { class: bad ? 'warn' : '' }, value, more ? el('span', { class: 'rate' }, ' ' + more) : null)];
 
