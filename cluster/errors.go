@@ -203,6 +203,7 @@ const (
 	CodeUnknownMethod = "unknown_method"
 	CodeNoSpace       = "no_space"
 	CodeToken         = "join_token"
+	CodeKeys          = "gossip_keys"
 
 	codeNotLeader = "not_leader"
 	codeUnknown   = "outcome_unknown"

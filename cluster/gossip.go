@@ -62,7 +62,13 @@ func (h *half) runGossip(ctx context.Context) {
 		return
 	}
 	g := &gossip{n: n, h: h, ctx: ctx, since: time.Now(), here: map[string]bool{}}
-	list, err := memberlist.Create(g.config())
+	config := g.config()
+	var err error
+	if config.Keyring, err = n.ring.forGossip(); err != nil {
+		n.setProblem("gossip", "gossip does not run: "+err.Error())
+		return
+	}
+	list, err := memberlist.Create(config)
 	if err != nil {
 		n.setProblem("gossip", "gossip does not run: "+err.Error())
 		return
@@ -92,7 +98,6 @@ func (g *gossip) config() *memberlist.Config {
 	}
 	c.DeadNodeReclaimTime = time.Nanosecond // a dead node may come back elsewhere
 	c.Delegate, c.Events, c.Alive, c.Conflict = g, g, g, g
-	c.SecretKey = g.n.cfg.GossipKey
 	c.Logger = log.New(gossipLog{g.n.cfg.Log.Named("gossip")}, "", 0)
 	c.DisableTcpPings = true
 	c.EnableCompression = false // the peer port looks at what streams announce

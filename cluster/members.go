@@ -161,5 +161,6 @@ func (n *Node) serveMethods() {
 	n.Handle("cluster.propose", n.propose)
 	n.Handle("cluster.read", n.readIndex)
 	n.Handle("cluster.recheck", n.recheck)
+	n.Handle("cluster.keys", typed(n.obeyKeys))
 	n.cfg.Network.Server.Serve(n.serve)
 }

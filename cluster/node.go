@@ -38,6 +38,7 @@ type Node struct {
 	leaving  atomic.Bool // Leave is under way, and notes the end itself
 	poke     *broadcast  // something about this node changed
 
+	ring      ring
 	space     *space
 	witness   *witness
 	marks     marks
@@ -120,7 +121,7 @@ func (n *Node) load() error {
 	n.noteMembers()
 	n.marks.stand(n.View())
 	n.loadWitness()
-	return nil
+	return n.loadKeys()
 }
 
 // Close gives the data directory back. It is for a node whose Run is not

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -37,7 +38,7 @@ func TestScripts(t *testing.T) {
 			e.Values[nodesKey] = map[string]*running{}
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"floe": cmdFloe, "code": cmdCode, "node": cmdNode, "stop": cmdStop, "waitfor": cmdWaitFor, "voters": cmdVoters, "ended": cmdEnded, "routes": cmdRoutes, "logged": cmdLogged, "recv": cmdRecv, "jointoken": cmdJoinToken},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"floe": cmdFloe, "code": cmdCode, "node": cmdNode, "stop": cmdStop, "waitfor": cmdWaitFor, "voters": cmdVoters, "ended": cmdEnded, "routes": cmdRoutes, "logged": cmdLogged, "recv": cmdRecv, "jointoken": cmdJoinToken, "keyid": cmdKeyID},
 	})
 }
 
@@ -253,6 +254,23 @@ func cmdJoinToken(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("no token: %s", errs.String())
 	}
 	ts.Setenv(args[0], strings.TrimSpace(out.String()))
+}
+
+// cmdKeyID: keyid NAME [NOT] makes $NAME the id of a secret of the gossip, other than NOT.
+func cmdKeyID(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: keyid NAME [NOT]")
+	}
+	var out bytes.Buffer
+	addr := func(name string) (string, bool) { v := ts.Getenv(name); return v, v != "" }
+	run(context.Background(), []string{"keys", "list"}, stdio{strings.NewReader(""), &out, io.Discard, addr})
+	for _, id := range regexp.MustCompile(`(?m)^[0-9a-f]{8}`).FindAllString(out.String(), -1) {
+		if len(args) < 2 || id != args[1] {
+			ts.Setenv(args[0], id)
+			return
+		}
+	}
+	ts.Fatalf("no id in %s", out.String())
 }
 
 // cmdStop: stop NAME stops a node and leaves its output in $WORK/NAME.out.

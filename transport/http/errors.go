@@ -64,6 +64,7 @@ var codes = map[string]api.Kind{
 	cluster.CodeUnknownMethod: api.Internal,
 	cluster.CodeNoSpace:       api.NoSpace,
 	cluster.CodeToken:         api.Unauthorized,
+	cluster.CodeKeys:          api.Membership,
 	// Those below have no name outside of package cluster.
 	"not_leader":      api.NoQuorum,
 	"no_quorum":       api.NoQuorum,

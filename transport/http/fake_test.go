@@ -89,9 +89,13 @@ func (n *nodes) Members(context.Context) []api.Member {
 func (n *nodes) Status(ctx context.Context) api.Status {
 	return api.Status{Node: "n1", Members: n.Members(ctx), Problems: []string{}}
 }
-func (n *nodes) Ready() error              { return n.ready }
-func (n *nodes) ContactAge() time.Duration { return 1500 * time.Millisecond }
-func (n *nodes) note(s string) error       { n.asked = append(n.asked, s); return n.fail }
+func (n *nodes) Ready() error                  { return n.ready }
+func (n *nodes) ContactAge() time.Duration     { return 1500 * time.Millisecond }
+func (n *nodes) note(s string) error           { n.asked = append(n.asked, s); return n.fail }
+func (n *nodes) Keys(context.Context) api.Keys { return api.Keys{} }
+
+func (n *nodes) ChangeKeys(context.Context, api.KeyChange) error { return nil }
+
 func (n *nodes) Join(_ context.Context, a []string, _ string) error {
 	return n.note("join " + strings.Join(a, ","))
 }

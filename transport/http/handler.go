@@ -94,6 +94,8 @@ func (s *Server) routes(mux *http.ServeMux) {
 		"GET /v1/meids":          s.listMEIDs,
 		"POST /v1/meids":         s.setMEIDs,
 		"DELETE /v1/meids":       s.deleteMEIDs,
+		"GET /v1/keys":           s.listKeys,
+		"POST /v1/keys":          s.changeKeys,
 		"GET /v1/tokens":         s.listTokens,
 		"POST /v1/tokens":        s.addToken,
 		"DELETE /v1/tokens":      s.removeToken,

@@ -45,6 +45,9 @@ func (lonely) Remove(context.Context, string, bool) error   { return nil }
 func (lonely) Transfer(context.Context, string) error       { return nil }
 func (lonely) Drain(context.Context, bool) error            { return nil }
 
+func (lonely) Keys(context.Context) api.Keys                   { return api.Keys{} }
+func (lonely) ChangeKeys(context.Context, api.KeyChange) error { return nil }
+
 // patterns are all calls, as the source has them.
 func patterns(t *testing.T) []string {
 	t.Helper()

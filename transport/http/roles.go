@@ -67,6 +67,8 @@ var needs = map[string]fsm.Role{
 	"POST /v1/remove":   fsm.RoleCluster,
 	"POST /v1/transfer": fsm.RoleCluster,
 	"POST /v1/drain":    fsm.RoleCluster,
+	"GET /v1/keys":      fsm.RoleCluster,
+	"POST /v1/keys":     fsm.RoleCluster,
 	"GET /v1/tokens":    fsm.RoleCluster,
 	"POST /v1/tokens":   fsm.RoleCluster,
 	"DELETE /v1/tokens": fsm.RoleCluster,
@@ -87,4 +89,5 @@ func needOf(pattern string) fsm.Role {
 // replicated state, and so are not noted with it.
 var outsideTheLog = map[string]bool{
 	"POST /v1/join": true, "POST /v1/leave": true, "POST /v1/remove": true, "POST /v1/transfer": true, "POST /v1/drain": true, "POST /v1/settings": true,
+	"POST /v1/keys": true,
 }

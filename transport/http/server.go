@@ -59,6 +59,10 @@ type Nodes interface {
 	Remove(ctx context.Context, id string, force bool) error
 	Transfer(ctx context.Context, id string) error
 	Drain(ctx context.Context, undo bool) error
+	// Keys are the secrets of the gossip, by ids; ChangeKeys changes them on
+	// all nodes.
+	Keys(ctx context.Context) api.Keys
+	ChangeKeys(ctx context.Context, c api.KeyChange) error
 }
 
 // Events publishes and subscribes natively. Errors: *api.Error, or those of Group.
