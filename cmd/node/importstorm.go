@@ -204,18 +204,21 @@ func (s *session) dropOwn(ctx context.Context, held *icestorm.Contents) error {
 	if err != nil {
 		return err
 	}
-	own := iceAddresses(status.Members)
+	dropOwn(held, iceAddresses(status.Members))
+	return nil
+}
+
+func dropOwn(held *icestorm.Contents, own map[string]bool) {
 	leadsHere := func(r *icestorm.Receiver) bool {
 		return r.Link && r.Proxy.Identity.Category == held.Instance &&
 			slices.ContainsFunc(r.Proxy.Endpoints, func(e proto.Endpoint) bool { return own[hostPort(&e)] })
 	}
 	for i := range held.Receivers {
 		if r := &held.Receivers[i]; leadsHere(r) && !r.ToItself() {
-			return nil
+			return
 		}
 	}
 	held.Receivers = slices.DeleteFunc(held.Receivers, func(r icestorm.Receiver) bool { return leadsHere(&r) })
-	return nil
 }
 
 func iceAddresses(members []api.Member) map[string]bool {

@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"fmt"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -382,5 +384,49 @@ func TestATopicLinkedToItselfIsNotLinkedBothWays(t *testing.T) {
 	n.Must("import", "bridge", "--undo", storm.Manager)
 	if got := admin(t, storm.Service, "links"); got != "A to A with cost 3\n" {
 		t.Errorf("links: %q", got)
+	}
+}
+
+// What a running route manager answers to getdebuginfo is taken over: floe's table afterwards is that one's.
+func TestARouteManagerMovesIn(t *testing.T) {
+	t.Parallel()
+	config := filepath.Join(t.TempDir(), "rtmgr.yaml")
+	text := "PlatformComponents:\n- {name: SUBMAN, fqdn: submgr, port: 4560}\n- {name: E2MAN, fqdn: e2mgr, port: 3801}\n" +
+		"PlatformRoutes:\n- {messagetype: RIC_SUB_REQ, senderendpoint: SUBMAN, subscriptionid: -1, meid: '%meid'}\nmessagetypes: ['MINE=30500']\n"
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	old := startNode(t, "--nbi", ":3800", "--nbi-config", config)
+	base := "http://" + net.JoinHostPort(old.IP, "3800")
+	post := func(path, body string, code int) {
+		t.Helper()
+		r, err := http.Post(base+"/ric/v1/handles/"+path, "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Body.Close()
+		if r.StatusCode != code {
+			t.Fatalf("%s: %s", path, r.Status)
+		}
+	}
+	old.WaitLog("routes are derived by what --nbi-config says")
+	post("e2t", `{"E2TAddress":"10.0.0.5:38000","ranNamelist":["gnb1","gnb2"]}`, 201)
+	post("xapp-handle", `{"eventType":"deployed","xApps":"[{\"name\":\"kpi\",\"instances\":[{\"name\":\"kpi-1\",\"ip\":\"10.0.0.3\",\"port\":4560,\"txMessages\":[\"RIC_SUB_REQ\"],\"rxMessages\":[\"MINE\"]}]}]"}`, 200)
+	post("xapp-subscription-handle", `{"address":"10.0.0.3","port":4560,"subscription_id":9}`, 201)
+	post("addrmrroute", `[{"TargetEndPoint":"10.0.0.8:4560,10.0.0.9:4560","MessageType":30000,"SenderEndPoint":"10.0.0.3:4560"}]`, 201)
+
+	n := startNode(t)
+	if got := n.Must("import", "rtmgr", "--check", config, base); !strings.Contains(got, "+ mse|30000,10.0.0.3:4560|-1|10.0.0.8:4560,10.0.0.9:4560\n") || !strings.HasSuffix(got, "nothing was changed\n") {
+		t.Errorf("check: %s", got)
+	}
+	if got := n.Must("routes", "show"); strings.Contains(got, "mse|") {
+		t.Errorf("--check made routes: %s", got)
+	}
+	n.Must("import", "rtmgr", config, base)
+	if diff := cmp.Diff(n.Must("routes", "show"), old.Must("routes", "show")); diff != "" || !strings.Contains(n.Must("routes", "show"), "mme_ar|10.0.0.5:38000|") {
+		t.Errorf("routes (-imported +old):\n%s", diff)
+	}
+	if o := n.Floe("import", "rtmgr", config, base); o.Exit != 0 || !strings.HasSuffix(o.Stdout, "no change\n") || o.Stderr != "" {
+		t.Errorf("a second time: %v", o)
 	}
 }
