@@ -133,10 +133,13 @@ type Config struct {
 	// DiskStall is how long a disk operation may take before the node falls
 	// silent in Raft, and others elect where it led.
 	DiskStall time.Duration
+	// AutoRemove says when a leader removes silent nodes by itself.
+	AutoRemove AutoRemove
 	// ExitOnDiskError has Run end with a *logstore.FailedError at the
 	// first error of the storage. Else the node goes on from memory.
 	ExitOnDiskError bool
 	// GossipKey encrypts gossip: 16, 24 or 32 bytes; nil sends it in the clear.
+	// Once the secrets were changed, those of the data directory count.
 	GossipKey []byte
 	// Program is the version of the program, for people.
 	Program string
@@ -155,6 +158,7 @@ func (c Config) withDefaults() Config {
 	set(&c.SnapshotThreshold, DefaultSnapshotThreshold)
 	set(&c.SnapshotInterval, DefaultSnapshotInterval)
 	set(&c.DiskStall, DefaultDiskStall)
+	set(&c.AutoRemove.Min, 3)
 	if c.FreeSpace == nil {
 		c.FreeSpace = logstore.FreeSpace
 	}

@@ -165,7 +165,7 @@ func (n *Node) serveGroup(ctx context.Context) error {
 // goAll starts the half's background work; it ends with ctx.
 func (h *half) goAll(ctx context.Context) {
 	for _, work := range []func(context.Context){
-		h.watchRaft, h.watchState, h.lookAround, h.announce, h.lead, h.hint, h.runGossip, h.watchDisk, h.enrol, h.catchUp, h.vouch, h.keepWitness, h.compare,
+		h.watchRaft, h.watchState, h.lookAround, h.announce, h.lead, h.hint, h.runGossip, h.watchDisk, h.enrol, h.catchUp, h.vouch, h.keepWitness, h.compare, h.removeDead,
 	} {
 		h.wg.Go(func() { work(ctx) })
 	}

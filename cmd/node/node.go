@@ -174,6 +174,7 @@ func (n *node) openCluster() error {
 		SnapshotThreshold: uint64(o.number("snapshot-threshold")),
 		SnapshotInterval:  o.duration("snapshot-interval"),
 		DiskStall:         o.duration("disk-stall"),
+		AutoRemove:        cluster.AutoRemove{After: o.duration("auto-remove"), Min: o.number("auto-remove-min")}, // off is no duration: 0
 		ExitOnDiskError:   o.text("on-storage-error") == "exit",
 		GossipKey:         key,
 		Program:           programVersion(),

@@ -38,8 +38,6 @@ func startCommands() []*command {
 type setting struct {
 	name, help string
 	value      pflag.Value
-	// later is true for what is accepted and refused until it is built.
-	later bool
 	// bare is the value of a flag without one; "": it needs one.
 	bare string
 }
@@ -77,8 +75,8 @@ func startSettings() []setting {
 		{name: "on-storage-error", value: newChoice("stay", "stay", "exit"), help: "stay: deliver from memory after an error of the disk; exit: end with code 6"},
 		{name: "snapshot-threshold", value: newNumber(8192, 1, 1<<40), help: "log entries that make a snapshot worth while"},
 		{name: "snapshot-interval", value: newDuration(2 * time.Minute), help: "how often --snapshot-threshold is looked at"},
-		{name: "auto-remove", value: newText("off"), later: true, help: "off, or after how long a dead node is removed"},
-		{name: "auto-remove-min", value: newNumber(3, 1, 99), later: true, help: "voters that stay whatever --auto-remove says"},
+		{name: "auto-remove", value: newOffOrLonger(time.Minute), help: "off, or after how long (1m at least) a silent node is removed"},
+		{name: "auto-remove-min", value: newNumber(3, 1, 99), help: "voters that stay whatever --auto-remove says"},
 		{name: "ice-instance", value: newText("IceStorm"), help: "category of the Ice identities (first start of a cluster)"},
 		{name: "ice-locator", value: newText(""), help: "`PROXY` of a locator that resolves indirect proxies"},
 		{name: "ice-adapter-id", value: newText(""), help: "`ID[/REPLICAGROUP]` to register at the locator's registry"},
@@ -110,31 +108,13 @@ func startSettings() []setting {
 
 func startFlags(flags *pflag.FlagSet) {
 	for _, s := range startSettings() {
-		help := s.help
-		if s.later {
-			help += " (comes with a later version)"
-		}
-		flags.Var(s.value, s.name, help)
+		flags.Var(s.value, s.name, s.help)
 		flags.Lookup(s.name).NoOptDefVal = s.bare
 	}
 }
 
-// refuseLater refuses what was asked for and is not built yet.
-func refuseLater(flags *pflag.FlagSet) error {
-	for _, s := range startSettings() {
-		f := flags.Lookup(s.name)
-		if s.later && f.Changed && f.Value.String() != s.value.String() {
-			return usagef("--%s comes with a later version", s.name)
-		}
-	}
-	return nil
-}
-
 // runStart runs a node until ctx ends.
 func runStart(ctx context.Context, s *session, c *call) error {
-	if err := refuseLater(c.flags); err != nil {
-		return err
-	}
 	notes, err := useIceConfig(c.flags)
 	if err != nil {
 		return err

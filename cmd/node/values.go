@@ -54,6 +54,16 @@ func newDuration(d time.Duration) *value {
 	}}
 }
 
+// newOffOrLonger takes off, or a duration of at least that.
+func newOffOrLonger(least time.Duration) *value {
+	return &value{text: "off", kind: "duration", check: func(s string) (string, error) {
+		if d, err := time.ParseDuration(s); s != "off" && (err != nil || d < least) {
+			return "", fmt.Errorf("%q is neither off nor a duration of at least %v", s, least)
+		}
+		return s, nil
+	}}
+}
+
 // newNumber takes whole numbers from low to high.
 func newNumber(n, low, high int64) *value {
 	return &value{text: strconv.FormatInt(n, 10), kind: "number", check: func(s string) (string, error) {
