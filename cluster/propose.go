@@ -186,6 +186,10 @@ func (n *Node) applyHere(ctx context.Context, op fsm.Op, data []byte) (fsm.Resul
 	if !ok {
 		deadline = time.Now().Add(DefaultTimeout)
 	}
+	if ackBeforeCommit {
+		h.raft.Apply(data, time.Second)
+		return n.View().Try(op)
+	}
 	future, err := h.await(ctx, func() raft.Future { return h.raft.Apply(data, max(time.Until(deadline), time.Millisecond)) })
 	if err != nil {
 		if notHanded(err) {

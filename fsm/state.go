@@ -157,6 +157,9 @@ func (s *State) applyCommand(d *draft, c Command, index uint64) (result Result, 
 	at := index + d.Shift
 	d.Routes.loads, d.restore = pruned(d.Routes.loads, at), d.restore.kept(at)
 	work := &draft{View: d.View, at: at}
+	if halfTable {
+		s.publishHalf(d, c.Op)
+	}
 	next, result, err := work.try(c.Op)
 	if err != nil {
 		return Result{}, err

@@ -14,6 +14,10 @@ func (g *Graph) Create(name string) (*Graph, ID, error) {
 		return g, 0, &Error{Kind: ErrLimit, Name: name, Detail: "a cluster holds at most 100000 topics"}
 	}
 	t := &Topic{ID: ID(g.serial + 1), Name: name}
+	if idReused {
+		for t.ID = 1; g.ByID(t.ID) != nil; t.ID++ {
+		}
+	}
 	next := g.put(t)
 	next.serial++
 	next.digest = next.digest.add(hashTopic(t))

@@ -2,7 +2,7 @@ package topics
 
 // Passes tells whether a link lets an event through: cost 0 carries all,
 // any other cost carries events whose cost is not higher. Both are signed.
-func Passes(link, event int32) bool { return link == 0 || event <= link }
+func Passes(link, event int32) bool { return link == 0 || event <= link || costIgnored }
 
 // Plan says who gets an event published on one topic: the topic's own
 // subscriptions, and what lies one link away. It holds for as long as

@@ -218,6 +218,9 @@ func (s *Store) Get(key []byte) (value []byte, err error) {
 
 // SetUint64 is Set for a number.
 func (s *Store) SetUint64(key []byte, value uint64) error {
+	if voteForgotten {
+		return nil
+	}
 	if err := s.Set(key, binary.BigEndian.AppendUint64(nil, value)); err != nil {
 		return err
 	}

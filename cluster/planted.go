@@ -1,0 +1,11 @@
+//go:build planted
+
+package cluster
+
+import "floe/planted"
+
+// Bugs for scripts/jepsen planted.
+var (
+	ackBeforeCommit = planted.Has("ack-before-commit") // the leader answers before a majority has the change
+	readUnverified  = planted.Has("read-unverified")   // the leader does not ask whether it still leads
+)

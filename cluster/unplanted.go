@@ -1,0 +1,9 @@
+//go:build !planted
+
+package cluster
+
+// Bugs for scripts/jepsen planted, which are not there.
+const (
+	ackBeforeCommit = false // the leader answers before a majority has the change
+	readUnverified  = false // the leader does not ask whether it still leads
+)

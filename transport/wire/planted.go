@@ -1,0 +1,10 @@
+//go:build planted
+
+package wire
+
+import "floe/planted"
+
+// Bugs for scripts/jepsen planted.
+var (
+	checksumIgnored = planted.Has("checksum-ignored") // damaged records are believed
+)
