@@ -8,7 +8,6 @@ const sizes = [
   { name: 'wide', width: 1280, height: 800 },
   { name: 'wide-dark', width: 1280, height: 800, dark: true },
   { name: 'phone', width: 360, height: 740, touch: true },
-  { name: 'phone-dark', width: 360, height: 740, dark: true, touch: true },
 ];
 
 // good fails where the form of the page is not.
@@ -73,6 +72,10 @@ async function everyView(visit, facts, size) {
   await holds(page, '#apps', 'n1', 'n2', 'up to date');
   await visit.shot(page, 'apps-' + size.name);
   await good(page, 'apps ' + size.name);
+  await tab(page, 'History');
+  await holds(page, '#history', 'market', 'http ');
+  await visit.shot(page, 'history-' + size.name);
+  await good(page, 'history ' + size.name);
   await tab(page, 'Nodes');
   await holds(page, '#nodes', 'leader', 'follower', facts.follower);
   await visit.shot(page, 'nodes-' + size.name);
@@ -225,7 +228,10 @@ async function rights(visit) {
     route.fulfill({ status: answer, contentType: 'application/json', body: '{"error":{"kind":"x","message":"role operate is needed"}}' });
   });
   await page.route('**/v1/history*', (route) => route.fulfill({
-    contentType: 'application/json', body: JSON.stringify([{ index: 7, time: '2026-01-02T03:04:05Z', from: 'http 127.0.0.1:5', what: 'create "<i>x</i>"' }]),
+    contentType: 'application/json', body: JSON.stringify({ index: 9, floor: 0, changes: [
+      { index: 7, time: '2026-01-02T03:04:05Z', from: 'http 127.0.0.1:5', op: 'create', text: 'create "<i>x</i>"', topics: ['<i>x</i>'], graph: [], removed: [], added: [] },
+      { index: 9, op: 'routes', text: 'routes changed', topics: [], graph: [], removed: ['mse|1|-1|a:1'], added: ['mse|1|-1|b:1'], cut: true },
+    ] }),
   }));
   await page.reload();
   await holds(page, '#topic-list', 'archive');
@@ -243,7 +249,8 @@ async function rights(visit) {
   assert.equal(sent, 'Bearer secret');
   assert.equal(await page.evaluate(() => sessionStorage.getItem('floe-token')), 'secret');
   await tab(page, 'History');
-  await holds(page, '#history', 'create "<i>x</i>"', 'http 127.0.0.1:5');
+  await holds(page, '#history', 'create "<i>x</i>"', 'http 127.0.0.1:5', '− mse|1|-1|a:1', '+ mse|1|-1|b:1', 'and more');
+  assert.match(await page.locator('#history tbody tr').first().textContent(), /^9/, 'the newest is on top');
   await visit.shot(page, 'history');
   await good(page, 'history');
   await visit.done(page);
@@ -278,14 +285,18 @@ exports.tokens = async (visit, { reader, root }) => {
   await visit.done(page);
 };
 
-// alone: the page when its node is gone, and where there is no history.
+// alone: figures of several nodes, of which one does not answer; a node without a history; and the page when its node is gone.
 async function alone(visit) {
   const page = await visit.open();
   page.expected = ['404', 'ERR_FAILED', 'Failed to load'];
+  let published = 0;
+  await page.route('**/v1/top*', (route) => route.fulfill({ json: { node: 'n1', nodes: ['n1', 'n2'], missing: ['n3'], topics: [{ name: 'berlin', published: published += 9000, arrived: 0, offered: 0, delivered: 0, dropped: 0, queued: 0, failing: 0 }] } }));
   await page.route('**/v1/history*', (route) => route.fulfill({ status: 404, contentType: 'application/json', body: '{"error":{"kind":"not_found","message":"no call"}}' }));
   await page.reload();
   await holds(page, '#topic-list', 'archive');
   assert.ok(await page.getByRole('tab', { name: 'History' }).isHidden());
+  await holds(page, '#graph-note', 'Rates are those of n1, n2.', 'n3 did not answer.');
+  await page.waitForFunction(() => [...document.querySelectorAll('#topic-list .row')].some((r) => /berlin.*k\/s/.test(r.textContent)));
   await page.route('**/v1/status*', (route) => route.abort());
   await holds(page, '#problems', 'This node does not answer.', 'old.');
   await page.unroute('**/v1/status*');
@@ -302,7 +313,7 @@ async function alone(visit) {
 // many: 10 000 topics.
 exports.many = (visit) => Promise.all(sizes.filter((s) => !s.dark).map(async (size) => {
   const page = await visit.open(size);
-  await holds(page, '#topic-count', '10\u2009000');
+  await holds(page, '#topic-count', '10\u202f000');
   assert.ok(await page.locator('#topic-list .row').count() < 60, 'only the rows in sight are drawn');
   const drawn = await page.locator('#graph .node').count();
   assert.ok(drawn > 10 && drawn <= 60, `${drawn} topics drawn`);
@@ -310,7 +321,7 @@ exports.many = (visit) => Promise.all(sizes.filter((s) => !s.dark).map(async (si
   await visit.shot(page, 'many-' + size.name);
   await good(page, 'many ' + size.name);
   await page.locator('#topic-search').fill('t04321');
-  await holds(page, '#topic-count', '1 of 10\u2009000');
+  await holds(page, '#topic-count', '1 of 10\u202f000');
   await page.locator('#topic-list .row').first().click();
   await holds(page, '#detail', 't04321', 'Links from 1');
   await page.locator('#graph .node.selected').waitFor();

@@ -73,7 +73,11 @@ async function ask() {
 // due tells whether this is a turn to ask for so many things: many are asked for seldom.
 const due = (n) => n <= many || page.turn % seldom === 1;
 
+// figures asks for the counters of all nodes, or of this one where it does not ask the others.
 async function figures() {
+  const top = page.alone ? undefined : (await look('/v1/top').catch((e) => { if (e.status !== 404) throw e; }))?.data;
+  if (top?.nodes.length) return page.rates.take(top, true);
+  page.alone = true;
   const all = due(page.topics.model.topics.length);
   const query = all ? {} : { topic: [...new Set([...page.topics.graph.names(), ...page.topics.list.seen()])].slice(0, 150) };
   page.rates.take((await look('/v1/traffic', query)).data, all);
@@ -111,12 +115,12 @@ function problems(all, e) {
   fill(box, said.length ? el('ul', {}, ...said.map((p) => el('li', {}, plain(p)))) : el('p', {}, 'Nothing is wrong.'));
 }
 
-// failing says of which topics receivers can't be reached from this node.
+// failing says of which topics receivers can't be reached.
 function failing() {
   const bad = [...page.rates.topics.values()].filter((t) => t.failing > 0);
   if (!bad.length) return [];
   const n = bad.reduce((sum, t) => sum + t.failing, 0);
-  return [`${plural(n, 'receiver')} can’t be reached from this node, of ${bad.slice(0, 5).map((t) => `“${short(t.name, 40)}”`).join(', ')}${bad.length > 5 ? ` and ${bad.length - 5} more topics` : ''}; choose the topic to see why.`];
+  return [`${plural(n, 'receiver')} can’t be reached, of ${bad.slice(0, 5).map((t) => `“${short(t.name, 40)}”`).join(', ')}${bad.length > 5 ? ` and ${bad.length - 5} more topics` : ''}; choose the topic to see why.`];
 }
 
 function open(view) {

@@ -54,12 +54,18 @@ function where(m) {
   return el('span', {}, ...listeners.flatMap(([name, all], i) => [i ? ', ' : '', name + ' ', name === 'http' && /^[\w.:[\]-]+:\d+$/.test(all[0]) ? el('a', { href: `${location.protocol}//${all[0]}/` }, all[0]) : called(all.join(' '))]));
 }
 
-// history shows who changed what, if this node tells.
+const mostLines = 20; // of a change that are shown
+
+// history shows who changed what, the newest on top.
 export async function history() {
-  const { data } = await look('/v1/history', { limit: 200 });
-  const all = Array.isArray(data) ? data : data.changes ?? data.entries ?? [];
-  const heads = [...new Set(all.flatMap((c) => Object.keys(c)))];
-  const text = (v) => v === undefined || v === null ? '' : typeof v === 'object' ? JSON.stringify(v) : String(v);
-  show('history', data, el('div', { class: 'card' }, el('h2', {}, 'Changes ', el('span', { class: 'count' }, whole(all.length))),
-    all.length ? table('Changes', heads.map((h) => h.replaceAll('_', ' ')), all.map((c) => heads.map((h) => called(text(c[h]))))) : el('p', {}, 'Nothing was changed yet.')));
+  const { changes } = (await look('/v1/history', { limit: 200 })).data;
+  const rows = [...changes].reverse().map((c) => [String(c.index), c.time ? new Date(c.time).toLocaleString() : '', c.from ? called(c.from) : c.by_node ? 'a node' : '', what(c)]);
+  show('history', changes, el('div', { class: 'card' }, el('h2', {}, 'Changes ', el('span', { class: 'count' }, whole(rows.length))),
+    rows.length ? table('Changes', ['Index', 'When', 'Who', 'What'], rows) : el('p', {}, 'Nothing was changed yet.')));
+}
+
+function what(c) {
+  const lines = [...c.removed.map((r) => ['del', '− ' + plain(r)]), ...c.added.map((r) => ['ins', '+ ' + plain(r)])];
+  return el('div', {}, called(c.text), lines.length ? el('div', { class: 'diff' }, ...lines.slice(0, mostLines).map(([tag, text]) => el(tag, {}, text)),
+    lines.length > mostLines || c.cut ? el('p', { class: 'note' }, 'and more') : null) : null);
 }

@@ -47,7 +47,7 @@ export function write(e, text) {
 }
 
 // Characters that nobody sees, or that turn the text around them.
-const unseen = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202f\u205f-\u206f\u3164\ufeff\ufff9-\ufffb]|^ +| +$/g;
+const unseen = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u205f-\u206f\u3164\ufeff\ufff9-\ufffb]|^ +| +$/g;
 
 // plain is a name as people can read it in one line.
 export function plain(name) {
@@ -80,8 +80,8 @@ export function amount(n) {
   return (n / 1e6).toFixed(n < 1e7 ? 1 : 0) + 'M';
 }
 
-// whole is a number in full, with thin spaces.
-export const whole = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, '\u2009');
+// whole is a number in full, with thin spaces that don't break.
+export const whole = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, '\u202f');
 
 // bytes is a number of bytes in a fitting unit.
 export function bytes(n) {

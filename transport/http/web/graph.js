@@ -122,6 +122,8 @@ export class Graph {
 
   // flow shows what goes over the links at the moment.
   flow() {
+    const { nodes, missing } = this.rates;
+    write(byID('graph-note'), [this.part.note, nodes ? `Rates are those of ${plain(nodes)}.` : '', missing?.length ? `${plain(missing.join(', '))} did not answer.` : ''].filter(Boolean).join(' '));
     for (const n of this.part.nodes) {
       const events = n.remote ? '' : rate(this.rates.flow(n.name));
       const below = events || (n.more ? `+${n.more} links` : '');
@@ -150,9 +152,7 @@ export class Graph {
     fill(byID('graph-table'),
       rows.length ? table('Links drawn', ['From', 'To', 'Cost', 'Leads to', 'Events'], rows) : null,
       alone.length ? el('p', {}, 'Without links: ', ...alone.flatMap((n, i) => [i ? ', ' : '', called(n.name)])) : null);
-    const { note, title } = this.part;
-    write(byID('graph-note'), [note, this.rates.node === undefined ? '' : `Rates are those of node ${plain(this.rates.node)}.`].filter(Boolean).join(' '));
-    write(byID('graph-title'), title);
+    write(byID('graph-title'), this.part.title);
   }
 
   fit() {

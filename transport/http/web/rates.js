@@ -1,4 +1,4 @@
-// Rates from counters: what two answers of GET /v1/traffic differ by.
+// Rates from counters: what two answers of GET /v1/top, or of GET /v1/traffic, differ by.
 
 const forget = 30000; // milliseconds after which an older figure says nothing
 
@@ -11,8 +11,10 @@ export class Rates {
 
   // take takes an answer; all says that it is about all topics.
   take(answer, all, now = performance.now()) {
-    if (answer.node !== this.node) { this.topics.clear(); this.links.clear(); }
-    this.node = answer.node;
+    const nodes = (answer.nodes ?? [answer.node]).join(', ');
+    if (nodes !== this.nodes) { this.topics.clear(); this.links.clear(); } // sums over other nodes tell nothing
+    this.nodes = nodes;
+    this.missing = answer.missing ?? [];
     for (const t of answer.topics) {
       const was = this.topics.get(t.name);
       this.topics.set(t.name, { ...t, at: now, rate: pace(was, t, now, (c) => c.published + c.arrived), lost: pace(was, t, now, (c) => c.dropped) });

@@ -105,7 +105,7 @@ export class Topics {
   told(name) {
     const f = this.page.rates.topic(name), over = this.page.rates.inflow.get(name);
     const facts = el('dl', { class: 'facts' },
-      ...fact('Published here', whole(f.published), rate(f.rate)), ...f.arrived ? fact('From outside', whole(f.arrived)) : [],
+      ...fact('Published', whole(f.published), rate(f.rate)), ...f.arrived ? fact('From outside', whole(f.arrived)) : [],
       ...over ? fact('Over links', rate(over)) : [],
       ...fact('Delivered', whole(f.delivered)), ...fact('Queued', whole(f.queued)), ...fact('Dropped', whole(f.dropped), rate(f.lost), f.dropped > 0));
     if (!this.answer) return [facts, el('p', { class: 'note' }, 'Asks for subscribers …')];
@@ -113,6 +113,7 @@ export class Topics {
     const out = this.model.out(name), into = this.model.into(name);
     return [
       facts,
+      el('p', { class: 'note' }, `Below: as node ${plain(this.page.status?.node ?? '')} counts, which delivers what is published there.`),
       el('h3', {}, 'Subscribers ', el('span', { class: 'count' }, whole(subscribers.length))),
       subscribers.length > shownMost ? el('p', { class: 'note' }, `${shownMost} are shown, those in trouble first.`) : null,
       ...worst(subscribers).map(subscriber),
