@@ -121,10 +121,7 @@ func (n *Node) Status(ctx context.Context) Status {
 	view := n.View()
 	s := Status{
 		ClusterID: clusterOf(n.clusterID()), Node: n.id, Leader: n.LeaderID(), Term: n.Term(), AppliedIndex: view.Index,
-		Digest: view.Digest().String(), Version: view.Version, Members: n.Members(ctx), Problems: n.listProblems(),
-	}
-	if err := n.Ready(); err != nil && len(s.Problems) == 0 {
-		s.Problems = append(s.Problems, "not ready: "+err.Error())
+		Digest: view.Digest().String(), Version: view.Version, Members: n.Members(ctx), Problems: n.Problems(),
 	}
 	for _, m := range s.Members {
 		if m.Role == "unreachable" {
@@ -132,6 +129,16 @@ func (n *Node) Status(ctx context.Context) Status {
 		}
 	}
 	return s
+}
+
+// Problems says in words what is wrong with this node, as far as it knows by
+// itself.
+func (n *Node) Problems() []string {
+	all := n.listProblems()
+	if err := n.Ready(); err != nil && len(all) == 0 {
+		all = append(all, "not ready: "+err.Error())
+	}
+	return all
 }
 
 // LastContact returns how long ago this node heard of its leader, 0 on the

@@ -69,6 +69,11 @@ func describe(op fsm.Op) string {
 	case fsm.Unsubscribe:
 		return fmt.Sprintf("unsubscribe %q from %q", o.Identity.Name, o.Topic)
 	case fsm.Batch:
+		if len(o.Ops) > 0 {
+			if back, ok := o.Ops[0].(fsm.Revert); ok {
+				return fmt.Sprintf("bring graph and routes back to index %d", back.To)
+			}
+		}
 		return fmt.Sprintf("%d changes of the graph", len(o.Ops))
 	case fsm.SetCluster:
 		return fmt.Sprintf("add cluster %q", o.Cluster.Name)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -41,7 +42,12 @@ func memberValue(v *fsm.View, m cluster.MemberInfo) api.Member {
 
 // Status looks at this node and the others.
 func (f nodesFace) Status(ctx context.Context) api.Status {
+	var by map[string]api.NodeReport
+	var failed map[string]error
+	var asking sync.WaitGroup
+	asking.Go(func() { by, failed = askOthers[api.NodeReport](ctx, f.node, reportMethod) })
 	st := f.cluster.Status(ctx)
+	asking.Wait()
 	view := f.cluster.View()
 	out := api.Status{
 		ClusterID: st.ClusterID, Node: st.Node, Leader: st.Leader, Term: st.Term, AppliedIndex: st.AppliedIndex, Digest: st.Digest,
@@ -60,6 +66,7 @@ func (f nodesFace) Status(ctx context.Context) api.Status {
 		out.ContactAge = age.Seconds()
 	}
 	out.Problems = append(append(append(out.Problems, st.Problems...), f.hub.Problems()...), f.problems()...)
+	f.addReports(&out, st.Members, by, failed)
 	return out
 }
 

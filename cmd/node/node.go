@@ -190,6 +190,7 @@ func (n *node) makeFederation() error {
 }
 
 func (n *node) makeHTTP() error {
+	n.serveReports()
 	n.http = http.New(http.Config{
 		TLS:      n.httpTLS(),
 		Group:    n.audited(),
@@ -199,6 +200,8 @@ func (n *node) makeHTTP() error {
 		Clusters: n.federation,
 		Settings: settingsFace{n},
 		Figures:  n.hub,
+		Natives:  n.native,
+		Cluster:  clusterFace{n},
 		Apps:     appsFace{n.manager},
 		Log:      n.log.Named("http"),
 

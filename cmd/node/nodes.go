@@ -97,7 +97,7 @@ func (s *session) sayStatus(st api.Status) {
 		}
 	}
 	s.say("")
-	s.sayMembers(st.Members)
+	s.sayNodes(st)
 	if len(st.Problems) == 0 {
 		return
 	}

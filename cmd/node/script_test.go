@@ -38,7 +38,7 @@ func TestScripts(t *testing.T) {
 			e.Values[nodesKey] = map[string]*running{}
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"floe": cmdFloe, "code": cmdCode, "node": cmdNode, "stop": cmdStop, "waitfor": cmdWaitFor, "voters": cmdVoters, "ended": cmdEnded, "routes": cmdRoutes, "logged": cmdLogged, "recv": cmdRecv, "jointoken": cmdJoinToken, "keyid": cmdKeyID},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"floe": cmdFloe, "code": cmdCode, "node": cmdNode, "stop": cmdStop, "waitfor": cmdWaitFor, "voters": cmdVoters, "ended": cmdEnded, "routes": cmdRoutes, "logged": cmdLogged, "recv": cmdRecv, "index": cmdIndex, "jointoken": cmdJoinToken, "keyid": cmdKeyID},
 	})
 }
 
@@ -311,6 +311,18 @@ func cmdRoutes(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: routes NAME N")
 	}
 	await(ts, func() bool { return strings.Contains(scrape(ts, args[0]), "\nfloe_routes "+args[1]+"\n") })
+}
+
+// cmdIndex: index NAME VAR sets VAR to the index a node's copy stands at.
+func cmdIndex(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: index NAME VAR")
+	}
+	m := regexp.MustCompile(`\nfloe_applied_index (\d+)\n`).FindStringSubmatch(scrape(ts, args[0]))
+	if m == nil {
+		ts.Fatalf("node %s has no index", args[0])
+	}
+	ts.Setenv(args[1], m[1])
 }
 
 // cmdLogged: logged NAME TEXT waits until a node's log holds a text.

@@ -73,7 +73,7 @@ func (c *call) list(name string) []string {
 // commandTable lists all commands in the order of the help.
 func commandTable() []*command {
 	var all []*command
-	for _, family := range [][]*command{startCommands(), topicCommands(), linkCommands(), eventCommands(), graphCommands(), routeCommands(), meidCommands(), messageCommands(), traceCommands(), nodeCommands(), backupCommands(), recoverCommands(), clusterCommands(), importCommands(), certCommands(), tokenCommands(), keyCommands(), shellCommands(), programCommands()} {
+	for _, family := range [][]*command{startCommands(), topicCommands(), linkCommands(), eventCommands(), graphCommands(), routeCommands(), meidCommands(), messageCommands(), traceCommands(), historyCommands(), topCommands(), nodeCommands(), settingCommands(), backupCommands(), recoverCommands(), clusterCommands(), importCommands(), certCommands(), tokenCommands(), keyCommands(), shellCommands(), programCommands()} {
 		all = append(all, family...)
 	}
 	return all
