@@ -20,8 +20,15 @@ func jepsen(ctx context.Context, args []string) error {
 	if len(args) == 2 && args[0] == "check" {
 		return judge(args[1], os.Stdout)
 	}
+	if len(args) == 2 && args[0] == "planted" && args[1] == "--list" {
+		fmt.Print(listPlanted())
+		return nil
+	}
+	if len(args) > 0 && args[0] == "planted" {
+		return plantedRun(args[1:])
+	}
 	if len(args) == 0 || args[0] != "run" {
-		return usage(jepsenUsage, "run or check DIR is missing")
+		return usage(jepsenUsage, "run, planted or check DIR is missing")
 	}
 	o, err := parseOptions(args[1:])
 	if err != nil {
@@ -117,7 +124,7 @@ func inside(ctx context.Context, o options) (err error) {
 	if err := r.saveLog(); err != nil {
 		return err
 	}
-	return judge(o.Report, os.Stdout)
+	return caught(judge(o.Report, os.Stdout))
 }
 
 // keepLogs copies what the nodes printed.
