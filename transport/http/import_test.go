@@ -143,7 +143,7 @@ func TestImportMeetsOthersChanges(t *testing.T) {
 func TestImportInParts(t *testing.T) {
 	w := newWorld(t)
 	ask := api.ImportIceStorm{Instance: "IceStorm", Topics: []string{"A"}}
-	for i := range 10 {
+	for i := range 5 {
 		ask.Receivers = append(ask.Receivers, api.ImportReceiver{
 			Topic: "A", Proxy: proxyBytes(t, fmt.Sprintf("s%d:tcp -h 10.0.0.1 -p 1", i)), QoS: map[string]string{"long": strings.Repeat("x", 1<<20)},
 		})
@@ -152,7 +152,7 @@ func TestImportInParts(t *testing.T) {
 		t.Errorf("in one: %.200s", body)
 	}
 	ask.Parts = true
-	if done, _, body := w.importing(t, ask); done.Parts != 4 || len(w.group.View().Graph.Topic("A").Subscriptions) != 10 {
+	if done, _, body := w.importing(t, ask); done.Parts != 2 || len(w.group.View().Graph.Topic("A").Subscriptions) != 5 {
 		t.Errorf("in parts: %.200s", body)
 	}
 }
@@ -195,5 +195,22 @@ func TestImportRouteManager(t *testing.T) {
 	}
 	if status, _, _ := newWorld(t).do(t, "POST", "/v1/import/rtmgr", ask); status != 400 {
 		t.Errorf("without a reader: %d", status)
+	}
+}
+
+// An error between the parts says how many were made.
+func TestImportEndsBetweenParts(t *testing.T) {
+	w := newWorld(t)
+	ask := api.ImportIceStorm{Instance: "IceStorm", Topics: []string{"A"}, Parts: true}
+	for i := range 5 {
+		ask.Receivers = append(ask.Receivers, api.ImportReceiver{
+			Topic: "A", Proxy: proxyBytes(t, fmt.Sprintf("s%d:tcp -h 10.0.0.1 -p 1", i)), QoS: map[string]string{"long": strings.Repeat("x", 1<<20)},
+		})
+	}
+	w.group.before = func() {
+		w.group.before = func() { w.group.fail = errors.New("the disk is full") }
+	}
+	if _, kind, body := w.importing(t, ask); kind == "" || !strings.Contains(body, "part 2 of 2") || len(w.group.View().Graph.Topic("A").Subscriptions) != 3 {
+		t.Errorf("got %.300s", body)
 	}
 }

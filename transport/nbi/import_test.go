@@ -133,3 +133,13 @@ func TestReadRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A route that follows, but reached somebody else before, is noted and not pinned.
+func TestReadNotesWhomARouteReachesNoMore(t *testing.T) {
+	table := slices.Insert(slices.Clone(oldTable), 1, "mse|1090,e2mgr:3801|-1|10.0.0.77:38000\n")
+	found, facts := mustRead(t, nil, oldAnswer(t, table...))
+	want := "mse|1090,e2mgr:3801|-1|10.0.0.77:38000: from now on mse|1090,e2mgr:3801|-1|10.0.0.5:38000"
+	if !slices.Contains(found.Notes, want) || len(facts.Routes()) != 2 {
+		t.Errorf("notes %q, routes by hand %+v", found.Notes, facts.Routes())
+	}
+}
