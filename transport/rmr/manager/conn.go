@@ -135,6 +135,25 @@ func (c *conn) write(head, text []byte, limit time.Duration) error {
 	return err
 }
 
+// patience bounds how long the system waits for its other end to take what was
+// sent; 0: it has no bound of ours.
+func (c *conn) patience(d time.Duration) {
+	if tcp, ok := c.nc.(*net.TCPConn); ok {
+		setUserTimeout(tcp, d)
+	}
+}
+
+// stuck tells whether part of what was sent was not taken, and whether the
+// other end's system was heard of since.
+func (c *conn) stuck(since time.Duration) (stuck, lives bool) {
+	tcp, ok := c.nc.(*net.TCPConn)
+	if !ok {
+		return false, false
+	}
+	bytes, heard := untaken(tcp)
+	return bytes > 0, heard < since
+}
+
 // abort closes the connection and has the system forget what was not sent:
 // nothing of it must come after what a later connection brings.
 func (c *conn) abort() {

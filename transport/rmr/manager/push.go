@@ -16,7 +16,12 @@ func (s *session) step(now time.Time) time.Duration {
 		if now.Before(s.out.due) {
 			return s.out.due.Sub(now)
 		}
-		s.unanswered(now)
+		if s.busy(now) {
+			return s.out.wait
+		}
+		if s.out != nil {
+			s.unanswered(now)
+		}
 	}
 	if s.conn != nil && s.base != nil {
 		s.heard = now // the system at the other end answers for it
@@ -65,6 +70,9 @@ func (s *session) mayAsk(c *content, now time.Time) time.Duration {
 // push sends a table, and returns by when it has to be answered.
 func (s *session) push(c *content) time.Duration {
 	asked := s.owed
+	if s.conn.accepted || s.conn.proven.Load() {
+		s.conn.patience(0) // see busy
+	}
 	s.last, s.base, s.owed = c.of, nil, false
 	s.unsure = append(s.unsure, c.of)
 	s.foreign, s.dialled = s.foreign || s.serial == 0, s.dialled || !s.conn.accepted
@@ -82,7 +90,7 @@ func (s *session) push(c *content) time.Duration {
 	}
 	s.m.counts.pushes.Add(1)
 	limit := forSize(s.m.cfg.AckTimeout, c.size)
-	s.out = &push{content: c, due: time.Now().Add(limit)}
+	s.out = &push{content: c, wait: limit, due: time.Now().Add(limit)}
 	s.setStatus(func(st *status) { st.sent, st.sentAt = c.of.version, time.Now() })
 	return limit
 }
@@ -187,6 +195,7 @@ func (s *session) answered(a *answer) {
 	}
 	out := s.out
 	s.out, s.silent = nil, 0
+	s.conn.patience(deadAfter)
 	if !a.OK {
 		s.rejected(out, a)
 		return
@@ -206,6 +215,32 @@ func (s *session) rejected(out *push, a *answer) {
 	s.setStatus(func(st *status) { st.err = out.what() + " refused: " + a.Text })
 	s.retryAt = time.Now().Add(pauses(s.refused, maxRetry))
 	s.refused++
+}
+
+// probeTime is by when a system that takes nothing was asked again, and answered.
+const probeTime = 3 * time.Second
+
+// busy tells whether the app may have been too slow yet to read what was sent,
+// in which case more would only be more to read: a large table takes a program seconds, and on a
+// busy machine many. Its system answers that it can't take more; where it
+// does not, it is gone. It asks less and less often, so the wait doubles.
+func (s *session) busy(now time.Time) bool {
+	if !s.conn.accepted && !s.conn.proven.Load() {
+		return false // it may not be the app
+	}
+	stuck, lives := s.conn.stuck(max(s.out.wait, probeTime))
+	switch {
+	case !stuck:
+		return false
+	case !lives:
+		s.conn.abort()
+		s.broken("the app's host is silent")
+		return false
+	}
+	s.setStatus(func(st *status) { st.err = s.out.what() + " is not being read" })
+	s.out.wait = min(2*s.out.wait, maxRepeat)
+	s.out.due = now.Add(s.out.wait)
+	return true
 }
 
 // unanswered: what the app holds is not known. On a connection that it

@@ -49,6 +49,38 @@ func TestBlackHolesDelayNobody(t *testing.T) {
 	noFaults(t, fleet...)
 }
 
+// A program that is too busy to read a large table keeps its connection and is sent nothing
+// more until it has read it: it would have all the more to read, and who finds the
+// connection closed never answers again.
+func TestAppThatReadsLate(t *testing.T) {
+	g := newGroup(t)
+	m := serve(t, g, func(c *Config) { c.AckTimeout = 200 * time.Millisecond })
+	g.load(t, "mse|100|-1|a:1")
+	a := start(t, m.address)
+	settle(t, g, m, rmrapp.Fleet{a})
+	tables, before := len(a.History()), m.Stats()
+	a.StopReading(true)
+	lines := []string{"mse|100|-1|a:2"}
+	for i := range 3000 {
+		lines = append(lines, fmt.Sprintf("mse|%d|-1|%s:4560", 1000+i, strings.Repeat("n", 500)))
+	}
+	g.load(t, lines...)
+	eventually(t, "the error is shown", func() bool { return strings.Contains(m.Apps()[0].Error, "not being read") })
+	g.load(t, "updatert|start", "mse|100|-1|a:3")
+	a.StopReading(false)
+	routed(t, a, 100, "a:3")
+	settle(t, g, m, rmrapp.Fleet{a})
+	if got := m.Stats(); got.Pushes != before.Pushes+2 || got.Unanswered != before.Unanswered {
+		t.Errorf("%+v, before %+v", got, before)
+	}
+	for _, e := range a.History()[tables:] {
+		if !e.Asked || !e.Applied || e.Unsent != "" {
+			t.Errorf("%v", e)
+		}
+	}
+	noFaults(t, a)
+}
+
 // settle waits until all apps are registered and at the newest table.
 func settle(t testing.TB, g *group, m *served, fleet rmrapp.Fleet) {
 	t.Helper()

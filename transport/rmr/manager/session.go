@@ -53,7 +53,8 @@ type session struct {
 // push is a table under way.
 type push struct {
 	*content
-	due  time.Time // then it counts as not answered
+	wait time.Duration
+	due  time.Time // when wait is over; then it counts as not answered
 	void bool      // an answer says nothing about what the app holds
 }
 

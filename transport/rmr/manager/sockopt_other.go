@@ -8,3 +8,5 @@ import (
 )
 
 func setUserTimeout(*net.TCPConn, time.Duration) {}
+
+func untaken(*net.TCPConn) (int, time.Duration) { return 0, 0 }
