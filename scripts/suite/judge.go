@@ -61,6 +61,9 @@ func judge(dir string, out io.Writer) error {
 			return err
 		}
 	}
+	if err := draw(&p, ops, events, dir); err != nil {
+		return err
+	}
 	if err := p.Write(dir); err != nil {
 		return err
 	}
@@ -70,6 +73,20 @@ func judge(dir string, out io.Writer) error {
 		return errBroken
 	}
 	return nil
+}
+
+// draw adds the time line, and finds the pages of bad histories.
+func draw(p *report.Page, ops []history.Op, events []history.Event, dir string) error {
+	got, err := history.Lines[check.Got](filepath.Join(dir, gotFile))
+	if err != nil {
+		return err
+	}
+	p.Timeline = report.MakeTimeline(ops, events, got)
+	pages, err := filepath.Glob(filepath.Join(dir, "history-*.html"))
+	for _, page := range pages {
+		p.Pictures = append(p.Pictures, filepath.Base(page))
+	}
+	return err
 }
 
 func judgeChanges(p *report.Page, f facts, ops []history.Op, dir string) {

@@ -106,13 +106,13 @@ func TestJudge(t *testing.T) {
 
 func checkPage(t *testing.T, dir, broken, last string) {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join(dir, "report.md"))
+	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{last, "Schedule of seed 5", "kill n1", "| create | 3 | 0 | 0 | 0 |", "every promise was kept"} {
+	for _, want := range []string{last, "Schedule of seed 5", "kill n1", "<td>create</td><td>3</td><td>0</td><td>0</td><td>0</td>", "<svg", "every promise was kept"} {
 		if want == "every promise was kept" && broken != "" {
-			want = "**broken**"
+			want = "a promise was broken"
 		}
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %q:\n%s", want, page)

@@ -43,6 +43,29 @@ type setChecker struct {
 	lost          map[string]bool
 }
 
+// Ended is a change that was asked for, and when its client knew.
+type Ended struct {
+	At      int64
+	Outcome history.Type
+}
+
+// Outcomes lists the changes that were asked for and ended; those that never
+// did are counted.
+func Outcomes(ops []history.Op) (ended []Ended, never int) {
+	for _, o := range ops {
+		switch {
+		case !isChange(o) && !isMembership(o):
+		case o.Ended == history.Never:
+			never++
+		case o.Out.Refused:
+			ended = append(ended, Ended{o.Ended, history.Fail})
+		default:
+			ended = append(ended, Ended{o.Ended, o.Outcome})
+		}
+	}
+	return ended, never
+}
+
 // Changes counts the changes that were asked for, and those acknowledged.
 func Changes(ops []history.Op) (asked, acknowledged int) {
 	for _, o := range ops {

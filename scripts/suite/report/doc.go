@@ -1,3 +1,3 @@
 // Package report writes what a failure run found: report.json for programs and
-// report.md, one page, for people.
+// report.html, one page that holds all it shows, for people.
 package report

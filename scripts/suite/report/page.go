@@ -39,6 +39,9 @@ type Page struct {
 	Verdicts      []check.Verdict    `json:"verdicts"`
 	Progress      *check.Progress    `json:"progress,omitempty"`
 	Events        *check.EventResult `json:"events,omitempty"`
+	Timeline      Timeline           `json:"timeline"`
+	// Pictures are pages of histories that no order explains.
+	Pictures []string `json:"pictures,omitempty"`
 }
 
 // Outcome counts the operations of one kind.
@@ -98,7 +101,7 @@ func (p *Page) Text() string {
 	return b.String()
 }
 
-// Write writes report.json and report.md.
+// Write writes report.json and report.html.
 func (p *Page) Write(dir string) error {
 	j, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
@@ -107,5 +110,9 @@ func (p *Page) Write(dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, "report.json"), append(j, '\n'), 0o644); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "report.md"), []byte(p.Markdown()), 0o644)
+	text, err := p.HTML()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "report.html"), []byte(text), 0o644)
 }
