@@ -28,6 +28,7 @@ type Relay struct {
 	wg     sync.WaitGroup
 
 	current           atomic.Pointer[snapshot]
+	updating          sync.Mutex   // held while current is made anew
 	clock             atomic.Int64 // nanoseconds since the Relay began, up to a tick old
 	begun             time.Time
 	turns, topicTurns routing.Chooser

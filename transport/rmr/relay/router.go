@@ -65,7 +65,7 @@ func newRouter(r *Relay, m mode, d *debts) *router {
 // was counted.
 func (t *router) route(frame []byte, m *proto.Message, from *inlet) (Reason, bool) {
 	t.frame, t.msg, t.from = frame, m, from
-	t.snap = t.relay.current.Load()
+	t.snap = t.relay.newest()
 	t.origin = t.sender(m)
 	reason, ok := t.byEntry()
 	t.frame, t.msg, t.snap = nil, nil, nil // a silent connection keeps no old table

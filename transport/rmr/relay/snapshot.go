@@ -41,8 +41,18 @@ func (s *snapshot) isDead(endpoint string) bool {
 	return found
 }
 
-// watch keeps the snapshot up to date. It alone replaces it, so versions
-// never step back.
+// newest returns the snapshot of the View as it stands: what comes after the
+// node has a change never goes by the table or map before it.
+func (r *Relay) newest() *snapshot {
+	s := r.current.Load()
+	if s.version == r.cfg.Group.View().TableVersion() {
+		return s
+	}
+	r.update()
+	return r.current.Load()
+}
+
+// watch keeps the snapshot up to date also where no message comes.
 func (r *Relay) watch() {
 	for {
 		changed := r.cfg.Group.Changed()
@@ -55,7 +65,10 @@ func (r *Relay) watch() {
 	}
 }
 
+// update makes the snapshot anew; one at a time, so that versions never step back.
 func (r *Relay) update() {
+	r.updating.Lock()
+	defer r.updating.Unlock()
 	old := r.current.Load()
 	s := compile(r.cfg.Group.View(), old)
 	r.current.Store(s)

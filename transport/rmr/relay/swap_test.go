@@ -124,3 +124,24 @@ func TestNoMessageGoesByAMixture(t *testing.T) {
 	}
 	t.Logf("%d swaps, %v", swaps, both)
 }
+
+// deaf is a group whose changes nobody is told of.
+type deaf struct{ *group }
+
+func (deaf) Changed() <-chan struct{} { return nil }
+
+// A message goes by the table that the node has when it comes, whether or not
+// the relay was told of it already.
+func TestMessageGoesByTheNewestTable(t *testing.T) {
+	g := newGroup(t)
+	r := relay.New(relay.Config{Group: deaf{g}, Source: "127.0.0.1:1"})
+	defer func() { _ = r.Shutdown(within(t)) }()
+	m := proto.Message{Type: 7, SubID: proto.NoSubID}
+	if err := r.Send(&m); err == nil {
+		t.Fatal("a message without a route was sent")
+	}
+	g.load("mse|7|-1|" + rawApp(t).name)
+	if err := r.Send(&m); err != nil {
+		t.Errorf("the message went by the table before: %v", err)
+	}
+}
