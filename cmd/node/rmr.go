@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"floe/cluster"
+	"floe/cluster/logstore"
 	"floe/transport/http/api"
 	"floe/transport/nbi"
 	"floe/transport/rmr/manager"
@@ -25,12 +26,16 @@ func (n *node) makeRMR() error {
 		return err
 	}
 	n.manager = manager.New(manager.Config{
-		Group: n.cluster, Lease: timing.Election * 5 / 2, Chunk: n.chunk(), Expire: n.options.duration("app-expire"), Log: n.log.Named("rtg"),
+		Group: n.cluster, Member: n.isMember, Lease: timing.Election * 5 / 2, Chunk: n.chunk(), Expire: n.options.duration("app-expire"), Log: n.log.Named("rtg"),
 	})
 	n.prober = probe.New(probe.Config{Group: n.cluster, Looks: n.options.text("probe") == "true", Log: n.log.Named("probe")})
 	n.cluster.Handle(probe.Method, n.prober.Handle)
 	return nil
 }
+
+// isMember tells whether this node belongs to a cluster; it may have left one,
+// or been removed.
+func (n *node) isMember() bool { return n.cluster.Identity().State == logstore.Member }
 
 // chunk is the size of a part of a table, 0 where only the largest are cut.
 func (n *node) chunk() int {
