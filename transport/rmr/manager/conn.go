@@ -126,13 +126,18 @@ func (t *timed) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// write sends one message with a text that is not copied. After an error the
-// connection is of no use: half a frame may be out.
+// write sends one message with a text that is not copied; limit is how long its
+// other end may take nothing. After an error the connection is of no use: half a frame
+// may be out.
 func (c *conn) write(head, text []byte, limit time.Duration) error {
-	_ = c.nc.SetWriteDeadline(time.Now().Add(limit))
 	parts := net.Buffers{head, text}
-	_, err := parts.WriteTo(c.nc)
-	return err
+	for {
+		_ = c.nc.SetWriteDeadline(time.Now().Add(limit))
+		n, err := parts.WriteTo(c.nc)
+		if n == 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			return err
+		}
+	}
 }
 
 // patience bounds how long the system waits for its other end to take what was

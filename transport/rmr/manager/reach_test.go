@@ -1,8 +1,10 @@
 package manager
 
 import (
+	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -79,6 +81,34 @@ func TestAppThatReadsLate(t *testing.T) {
 		}
 	}
 	noFaults(t, a)
+}
+
+// Who takes what is written bit by bit gets all of it; who takes nothing is given up.
+func TestWriteGoesOnWhileItIsTaken(t *testing.T) {
+	t.Parallel()
+	here, there := net.Pipe()
+	t.Cleanup(func() { _ = there.Close() })
+	c := &conn{nc: here}
+	const pieces = 30
+	read := make(chan int, 1)
+	go func() {
+		total, piece := 0, make([]byte, 100)
+		for range pieces {
+			time.Sleep(100 * time.Millisecond)
+			n, _ := there.Read(piece)
+			total += n
+		}
+		read <- total
+	}()
+	if err := c.write(make([]byte, 100), make([]byte, 100*(pieces-1)), 2*time.Second); err != nil {
+		t.Error(err)
+	}
+	if got := <-read; got != 100*pieces {
+		t.Errorf("%d bytes came", got)
+	}
+	if err := c.write(make([]byte, 100), nil, 100*time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("nobody reads: %v", err)
+	}
 }
 
 // settle waits until all apps are registered and at the newest table.
