@@ -49,16 +49,14 @@ type Ended struct {
 	Outcome history.Type
 }
 
-// Outcomes lists the changes that were asked for and ended; those that never
-// did are counted.
+// Outcomes lists the changes that were asked for and ended, but for those that
+// were refused because of the state; those that never ended are counted.
 func Outcomes(ops []history.Op) (ended []Ended, never int) {
 	for _, o := range ops {
 		switch {
-		case !isChange(o) && !isMembership(o):
+		case !isChange(o) && !isMembership(o), o.Out.Refused:
 		case o.Ended == history.Never:
 			never++
-		case o.Out.Refused:
-			ended = append(ended, Ended{o.Ended, history.Fail})
 		default:
 			ended = append(ended, Ended{o.Ended, o.Outcome})
 		}

@@ -20,10 +20,10 @@ type Timeline struct {
 }
 
 // Second counts changes by the second in which they ended, those of unknown
-// outcome by when the client gave up.
+// outcome by when the client gave up. What was refused because of the state is left out.
 type Second struct {
 	Acknowledged int `json:"acknowledged"`
-	Refused      int `json:"failed"`
+	Failed       int `json:"failed"`
 	Unknown      int `json:"unknown"`
 	Delivered    int `json:"delivered"`
 }
@@ -38,7 +38,7 @@ func MakeTimeline(ops []history.Op, events []history.Event, got []check.Got) Tim
 		case history.OK:
 			s.Acknowledged++
 		case history.Fail:
-			s.Refused++
+			s.Failed++
 		default:
 			s.Unknown++
 		}
@@ -93,22 +93,13 @@ func (t Timeline) SVG(faults []check.Fault) string {
 		}
 		y += rowHeight
 	}
-	bars := func(name, color string, value func(Second) int) {
-		most := 1
-		for _, s := range t.Seconds {
-			most = max(most, value(s))
-		}
-		base := y + curve
-		fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end">%s</text><text x="%d" y="%d" text-anchor="end" fill="#777">%d/s</text>`, left-8, base, name, left-8, base-curve+24, most)
-		for i, s := range t.Seconds {
-			h := float64(value(s)) / float64(most) * (curve - 14)
-			fmt.Fprintf(&b, `<rect x="%.1f" y="%.1f" width="%.2f" height="%.1f" fill="%s"/>`, x(int64(i)*int64(time.Second)), float64(base)-h, float64(width)/float64(length)*.85, h, color)
-		}
-	}
-	bars("acknowledged", "#2f9e58", func(s Second) int { return s.Acknowledged })
-	bars("", "#b3261e", func(s Second) int { return s.Refused + s.Unknown })
+	done := func(s Second) int { return s.Acknowledged }
+	ended := func(s Second) int { return s.Acknowledged + s.Failed + s.Unknown }
+	delivered := func(s Second) int { return s.Delivered }
+	t.bars(&b, "changes", "#b3261e", y, t.most(ended), ended, x)
+	t.bars(&b, "", "#2f9e58", y, t.most(ended), done, x)
 	y += curve
-	bars("delivered", "#4a7fc1", func(s Second) int { return s.Delivered })
+	t.bars(&b, "deliveries", "#4a7fc1", y, t.most(delivered), delivered, x)
 	y += curve
 	for _, ns := range t.Leaders {
 		fmt.Fprintf(&b, `<line x1="%.1f" x2="%.1f" y1="%d" y2="%d" stroke="#555" stroke-dasharray="2,2"><title>a leader was elected</title></line>`, x(ns), x(ns), margin-6, y)
@@ -117,7 +108,28 @@ func (t Timeline) SVG(faults []check.Fault) string {
 	for i := 0; i <= length; i += step {
 		fmt.Fprintf(&b, `<text x="%.1f" y="%d" text-anchor="middle" fill="#777">%d s</text>`, x(int64(i)*int64(time.Second)), y+16, i)
 	}
-	legend := "orange: faults; green: changes acknowledged; red: failed or of unknown outcome, on a scale of their own; blue: events delivered; dashed: elections"
+	legend := "orange: faults; green: changes acknowledged; red: failed or of unknown outcome; blue: events delivered; dashed: elections"
 	return fmt.Sprintf(`<svg viewBox="0 0 %d %d" xmlns="http://www.w3.org/2000/svg" font-family="sans-serif" font-size="10" role="img"><text x="%d" y="12" fill="#555">%s</text>%s</svg>`,
 		left+width+20, y+24, left, legend, b.String())
+}
+
+// most is the highest value of a second.
+func (t Timeline) most(value func(Second) int) int {
+	most := 1
+	for _, s := range t.Seconds {
+		most = max(most, value(s))
+	}
+	return most
+}
+
+// bars draws a bar for each second from y down.
+func (t Timeline) bars(b *strings.Builder, name, color string, y, most int, value func(Second) int, x func(int64) float64) {
+	base := y + curve
+	if name != "" {
+		fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="end">%s</text><text x="%d" y="%d" text-anchor="end" fill="#777">%d/s</text>`, left-8, base, name, left-8, y+24, most)
+	}
+	for i, s := range t.Seconds {
+		h := float64(value(s)) / float64(most) * (curve - 14)
+		fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.2f" height="%.1f" fill="%s"/>`, x(int64(i)*int64(time.Second)), float64(base)-h, float64(width)/float64(len(t.Seconds))*.85, h, color)
+	}
 }
