@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// linearizableTime is how long porcupine may take.
+	// linearizableTime is how long porcupine may take, beside a twentieth of
+	// the run's time.
 	linearizableTime = 8 * time.Second
 	// backInService is how soon after the last heal each node has to take
 	// changes again; 15 s, since the machine may be busy with other things.
@@ -96,7 +97,7 @@ func judgeChanges(p *report.Page, f facts, ops []history.Op, dir string) {
 	p.Recovered = set.Recovered
 	progress := check.MakeProgress(ops, f.Faults, f.Calm, nodeNames(f.Nodes), backInService)
 	p.Progress = &progress
-	p.Verdicts = append(p.Verdicts, set.Verdict, check.Register(ops, linearizableTime, dir), progress.Verdict)
+	p.Verdicts = append(p.Verdicts, set.Verdict, check.Register(ops, linearizableTime+f.Time/20, dir), progress.Verdict)
 	if len(f.Majority) > 0 {
 		p.Verdicts = append(p.Verdicts, check.Steady(ops, f.Steady, f.Majority))
 	}

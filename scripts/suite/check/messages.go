@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -66,7 +67,7 @@ func judgeCopies(v *Verdict, number uint64, copies map[string]int) int {
 // change is one that moves messages: an MEID to an owner, or all routes to a side.
 type change struct {
 	to         string
-	version    uint64 // 0: of unknown outcome
+	version    uint64
 	start, end int64
 }
 
@@ -74,9 +75,9 @@ type change struct {
 func misrouted(v *Verdict, run MessageRun) string {
 	changes := movements(run)
 	known := whatNodesSaid(run)
-	judged, moves := 0, 0
+	judged, count := 0, 0
 	for _, all := range changes {
-		moves += len(all)
+		count += len(all.known) + len(all.unknown)
 	}
 	for _, m := range run.Messages {
 		if m.Sent || m.Via != ByNode {
@@ -87,50 +88,78 @@ func misrouted(v *Verdict, run MessageRun) string {
 			key, place = m.MEID, m.Sink
 		}
 		index := known.before(m.Node, m.SentAt, m.Time)
-		settled := latest(changes[key], index, m.SentAt)
-		if settled.version == 0 {
+		all := changes[key]
+		i := all.latest(index, m.SentAt)
+		if i < 0 {
 			continue // the node is not known to have any
 		}
 		judged++
-		if !slices.ContainsFunc(changes[key], func(c change) bool {
-			return c.to == place && c.start < m.Time && (c.version == 0 || c.version >= settled.version)
-		}) {
-			v.breach("message %d for %s, sent to %s when that was at index %d, came to %s; since version %d it belongs to %s", m.Number, key, m.Node, index, place, settled.version, settled.to)
+		if !all.allows(i, place, m.Time) {
+			c := all.known[i]
+			v.breach("message %d for %s, sent to %s when that was at index %d, came to %s; since version %d it belongs to %s", m.Number, key, m.Node, index, place, c.version, c.to)
 		}
 	}
-	return fmt.Sprintf("%d messages forwarded after %d changes", judged, moves)
+	return fmt.Sprintf("%d messages forwarded after %d changes", judged, count)
 }
 
-// movements are the changes of each MEID, and those of the table.
-func movements(run MessageRun) map[string][]change {
-	out := map[string][]change{}
+// moves are the changes of an MEID, or those of the table.
+type moves struct {
+	known   []change // acknowledged, by version
+	unknown []change
+}
+
+// movements are the moves of each MEID, and those of the table.
+func movements(run MessageRun) map[string]*moves {
+	out := map[string]*moves{"table": {}}
 	for _, o := range run.Ops {
-		c := change{version: o.Out.Version, start: o.Start, end: o.End}
 		if o.Outcome == history.Fail || o.Out.Refused {
 			continue
 		}
+		c, key := change{version: o.Out.Version, start: o.Start, end: o.End}, "table"
 		switch o.Func {
 		case "own":
-			c.to = run.Sinks[o.In.Owner]
-			out[o.Key] = append(out[o.Key], c)
+			c.to, key = run.Sinks[o.In.Owner], o.Key
 		case "load", "swap":
 			c.to = Side(o.In.Table)
-			out["table"] = append(out["table"], c)
+		default:
+			continue
 		}
+		if out[key] == nil {
+			out[key] = &moves{}
+		}
+		if o.Outcome == history.OK {
+			out[key].known = append(out[key].known, c)
+		} else {
+			out[key].unknown = append(out[key].unknown, c)
+		}
+	}
+	for _, m := range out {
+		slices.SortFunc(m.known, func(a, b change) int { return cmp.Compare(a.version, b.version) })
 	}
 	return out
 }
 
-// latest is the last change up to an index among those that were acknowledged
-// before a moment.
-func latest(all []change, index uint64, before int64) change {
-	var last change
-	for _, c := range all {
-		if c.version <= index && c.version > last.version && c.end < before {
-			last = c
-		}
+// latest is the place of the last change up to an index that was acknowledged
+// before a moment, -1 for none.
+func (m *moves) latest(index uint64, before int64) int {
+	if m == nil {
+		return -1
 	}
-	return last
+	i, exact := slices.BinarySearchFunc(m.known, index, func(c change, x uint64) int { return cmp.Compare(c.version, x) })
+	if !exact {
+		i--
+	}
+	for i >= 0 && m.known[i].end >= before {
+		i--
+	}
+	return i
+}
+
+// allows tells whether a change from the one at i on, begun before a moment,
+// leads to a place.
+func (m *moves) allows(i int, place string, before int64) bool {
+	leads := func(c change) bool { return c.to == place && c.start < before }
+	return slices.ContainsFunc(m.known[i:], leads) || slices.ContainsFunc(m.unknown, leads)
 }
 
 // indexes are what nodes said of their applied index, by time.

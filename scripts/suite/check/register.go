@@ -17,6 +17,9 @@ import (
 // steeply with the open ones.
 const perKey = 200
 
+// finals is how many reads at the end there are at most.
+const finals = 5
+
 // Register checks C2: the operations on each topic, and on each link, happened
 // as if one after another, each at a moment between its call and its return.
 // Pictures of bad keys go to dir, if it is not empty. All keys together get
@@ -25,9 +28,10 @@ const perKey = 200
 func Register(ops []history.Op, limit time.Duration, dir string) Verdict {
 	v := newVerdict("C2 control operations and reads are linearizable")
 	deadline := time.Now().Add(limit)
-	keys, checked := keyed(ops), 0
+	keys, lists := keyed(ops)
+	checked := 0
 	for _, key := range sorted(keys) {
-		list := keys[key].operations()
+		list := keys[key].operations(key, lists, max(5, allLists/len(keys)))
 		if len(list) < 2 {
 			continue
 		}
@@ -66,19 +70,30 @@ func picture(dir, key string, info porcupine.LinearizationInfo) string {
 	return " (see " + filepath.Base(path) + ")"
 }
 
-// keyHistory is what concerns one key: its own operations, the reads at the
-// end of the run, and others of everything.
-type keyHistory struct{ own, finals, lists []history.Op }
+// keyHistory is what concerns one key: its own operations.
+type keyHistory struct{ own []history.Op }
 
-// operations returns the part that is checked. Reads of everything may be left
-// out without making a good history bad. Where a key has too many operations
-// of its own, the first 200 are checked and the end is left out.
-func (k *keyHistory) operations() []porcupine.Operation {
-	chosen := append(slices.Clip(k.own), k.finals...)
-	if len(chosen) > perKey {
+// allLists bounds how many reads of everything are looked at, over all keys.
+const allLists = 400_000
+
+// operations returns the part that is checked: the key's own operations, the
+// reads at the end, and some of the reads of everything, which may be left out
+// without making a good history bad. Where a key has too many operations of its own,
+// the first 200 are checked and the end is left out.
+func (k *keyHistory) operations(key string, lists []history.Op, most int) []porcupine.Operation {
+	chosen := slices.Clip(k.own)
+	if len(chosen) > perKey-finals {
 		chosen = cut(k.own)
-	} else if room := perKey - len(chosen); room > 0 {
-		chosen = append(chosen, every(k.lists, len(k.lists)/room+1)...)
+	} else {
+		room := min(perKey-finals-len(chosen), most)
+		for i, o := range lists {
+			if o.Func != "final" && i%(len(lists)/max(1, room)+1) != 0 || o.End < k.own[0].Start {
+				continue
+			}
+			if read, told := readOf(key, o); told {
+				chosen = append(chosen, read)
+			}
+		}
 	}
 	out := make([]porcupine.Operation, 0, len(chosen))
 	for i, o := range chosen {
@@ -101,14 +116,6 @@ func cut(ops []history.Op) []history.Op {
 			o.Outcome, o.Out, o.End = history.Info, &history.Value{}, history.Never
 		}
 		out[i] = o
-	}
-	return out
-}
-
-func every(ops []history.Op, step int) []history.Op {
-	var out []history.Op
-	for i := 0; i < len(ops); i += step {
-		out = append(out, ops[i])
 	}
 	return out
 }
@@ -138,12 +145,12 @@ type output struct {
 	Value   cell
 }
 
-// keyed sorts operations by the register they belong to. Failed ones have no
-// effect and saw nothing; reads of unknown outcome saw nothing. Registers of
-// links are judged only where no topic of theirs was ever destroyed, since
-// that removes the link as well.
-func keyed(ops []history.Op) map[string]*keyHistory {
-	keys := map[string]*keyHistory{}
+// keyed sorts operations by the register they belong to, and gives those that
+// read everything. Failed ones have no effect and saw nothing; reads of unknown
+// outcome saw nothing. Registers of links are judged only where no topic of theirs was
+// ever destroyed, since that removes the link as well.
+func keyed(ops []history.Op) (keys map[string]*keyHistory, lists []history.Op) {
+	keys = map[string]*keyHistory{}
 	destroyed := map[string]bool{}
 	for _, o := range ops {
 		destroyed[o.Key] = destroyed[o.Key] || o.Func == "destroy"
@@ -155,13 +162,11 @@ func keyed(ops []history.Op) map[string]*keyHistory {
 			}
 			keys[key].own = append(keys[key].own, o)
 		}
-	}
-	for _, o := range ops {
 		if o.Outcome == history.OK && (o.Func == "topics" || o.Func == "final") {
-			spread(o, keys)
+			lists = append(lists, o)
 		}
 	}
-	return keys
+	return keys, lists
 }
 
 func registerOf(o history.Op, destroyed map[string]bool) (string, bool) {
@@ -190,32 +195,25 @@ func isRead(function string) bool {
 	return false
 }
 
-// spread makes a read of everything a read of each register that was in use
-// by then.
-func spread(o history.Op, keys map[string]*keyHistory) {
-	for key, k := range keys {
-		if o.End < k.own[0].Start {
-			continue
-		}
-		read := o
-		if name, isTopic := strings.CutPrefix(key, "topic "); isTopic {
-			id, there := o.Out.Topics[name]
-			read.Func, read.Out = "exists", &history.Value{ID: id, Absent: !there}
-		} else if o.Func != "final" || key == "table" { // a list of topics says nothing else
-			continue
-		} else if meid, isMEID := strings.CutPrefix(key, "meid "); isMEID {
-			owner, there := o.Out.Owners[meid]
-			read.Func, read.Out = "owner", &history.Value{Owner: owner, Absent: !there}
-		} else {
-			cost, there := o.Out.Links[strings.TrimPrefix(key, "link ")]
-			read.Func, read.Out = "cost", &history.Value{Cost: cost, Absent: !there}
-		}
-		if o.Func == "final" {
-			k.finals = append(k.finals, read)
-		} else {
-			k.lists = append(k.lists, read)
-		}
+// readOf makes a read of everything a read of one register, where it tells
+// anything about that.
+func readOf(key string, o history.Op) (read history.Op, told bool) {
+	read = o
+	kind, name, _ := strings.Cut(key, " ")
+	switch {
+	case kind == "topic":
+		id, there := o.Out.Topics[name]
+		read.Func, read.Out = "exists", &history.Value{ID: id, Absent: !there}
+	case o.Func != "final" || kind == "table": // a list of topics says nothing else
+		return read, false
+	case kind == "meid":
+		owner, there := o.Out.Owners[name]
+		read.Func, read.Out = "owner", &history.Value{Owner: owner, Absent: !there}
+	default:
+		cost, there := o.Out.Links[name]
+		read.Func, read.Out = "cost", &history.Value{Cost: cost, Absent: !there}
 	}
+	return read, true
 }
 
 // unknownID is the id of a topic whose making was never answered.
