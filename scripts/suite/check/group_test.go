@@ -17,8 +17,19 @@ func TestTerms(t *testing.T) {
 		broken, replaced bool
 		tell             func(*story)
 	}{
-		"kept":         {tell: func(s *story) { s.says("n1", "n1", 2); s.says("n2", "n1", 2); s.says("n1", "n3", 4) }},
-		"two leaders":  {broken: true, tell: func(s *story) { s.says("n1", "n1", 2); s.says("n2", "n2", 2) }},
+		"kept": {tell: func(s *story) { s.says("n1", "n1", 2); s.says("n2", "n1", 2); s.says("n1", "n3", 4) }},
+		"two leaders": {broken: true, tell: func(s *story) {
+			for _, n := range []string{"n1", "n2"} {
+				s.says(n, n, 2)
+				s.says(n, n, 2)
+			}
+		}},
+		"a leader of the term before": {tell: func(s *story) {
+			s.says("n1", "n1", 2)
+			s.says("n3", "n1", 3)
+			s.says("n3", "n2", 3)
+			s.says("n3", "n2", 3)
+		}},
 		"falling term": {broken: true, tell: func(s *story) { s.says("n1", "n1", 5); s.says("n1", "", 1) }},
 		"emptied node": {replaced: true, tell: func(s *story) { s.says("n1", "n2", 5); s.says("n1", "", 1) }},
 	} {

@@ -10,11 +10,12 @@ import (
 
 // Terms checks what C1 and C2 rest on: a term has one leader, and a node never
 // goes back to an earlier term, also not over a restart. Where nodes are replaced
-// by empty ones, only the first is checked.
+// by empty ones, only the first is checked. A node learns of term and leader one after
+// the other, so what it says of both counts once it says the same twice in a row.
 func Terms(ops []history.Op, replaced bool) Verdict {
 	v := newVerdict("C1 no vote is forgotten: one leader a term, terms never fall")
 	leaders := map[uint64]history.Op{}
-	newest := map[string]history.Op{}
+	newest, latest := map[string]history.Op{}, map[string]history.Op{}
 	looked := 0
 	said := slices.DeleteFunc(slices.Clone(ops), func(o history.Op) bool {
 		return o.Func != "digest" || o.Outcome != history.OK || o.Out.Term == 0
@@ -22,9 +23,12 @@ func Terms(ops []history.Op, replaced bool) Verdict {
 	slices.SortFunc(said, func(a, b history.Op) int { return cmp.Compare(a.End, b.End) })
 	for _, o := range said {
 		looked++
-		if before, known := leaders[o.Out.Term]; o.Out.Owner != "" && known && before.Out.Owner != o.Out.Owner {
+		again, told := latest[o.Node]
+		latest[o.Node] = o
+		sure := told && o.Out.Owner != "" && again.Out.Owner == o.Out.Owner && again.Out.Term == o.Out.Term
+		if before, known := leaders[o.Out.Term]; sure && known && before.Out.Owner != o.Out.Owner {
 			v.breach("term %d: %s says that %s leads, %s said that %s does", o.Out.Term, o.Node, o.Out.Owner, before.Node, before.Out.Owner)
-		} else if o.Out.Owner != "" {
+		} else if sure {
 			leaders[o.Out.Term] = o
 		}
 		before, known := newest[o.Node]
