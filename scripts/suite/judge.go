@@ -42,7 +42,7 @@ func judge(dir string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	replayed := check.Replay(ops, log)
+	replayed := check.Replay(ops, f.Faults, log)
 	if f.Workload.changes() {
 		judgeChanges(&p, f, ops, dir)
 		p.Lost = max(p.Lost, replayed.Lost) // both count those of topics

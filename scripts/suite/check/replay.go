@@ -24,13 +24,13 @@ type Replayed struct {
 // Replay carries the committed log out with the independent model. What was
 // acknowledged is in it, what was read at the end is what it comes to, and each
 // read of a node's own copy is the state at exactly the index it names, which
-// never falls within a session.
-func Replay(ops []history.Op, log *replay.Log) Replayed {
+// never falls within a session: on a connection, while the node stays a member.
+func Replay(ops []history.Op, faults []Fault, log *replay.Log) Replayed {
 	r := &replayer{log: log, model: model.New(),
 		verdict: newVerdict("C1, C11 the committed log, carried out by another program, gives what was acknowledged and read"),
 		stale:   newVerdict("C3 stale reads: the state at exactly the index told, which never falls in a session"),
 		tables:  map[uint64]string{}, wanted: map[uint64][]history.Op{}}
-	r.sessions(ops)
+	r.sessions(ops, faults)
 	for _, text := range log.Differ {
 		r.verdict.breach("%s", text)
 	}
@@ -65,7 +65,7 @@ type replayer struct {
 }
 
 // sessions checks that the index never falls on a connection.
-func (r *replayer) sessions(ops []history.Op) {
+func (r *replayer) sessions(ops []history.Op, faults []Fault) {
 	type session struct {
 		process string
 		number  uint64
@@ -82,12 +82,20 @@ func (r *replayer) sessions(ops []history.Op) {
 			continue
 		}
 		before, known := newest[s]
-		if known && o.Out.Index < before.Out.Index {
+		if known && o.Out.Index < before.Out.Index && !wentAway(o.Node, before.Start, o.End, faults) {
 			r.stale.breach("%s at %s: index %d in op %d, and %d in op %d before", o.Process, o.Node, o.Out.Index, o.ID, before.Out.Index, before.ID)
 		}
 		newest[s] = o
 	}
 	r.count = len(newest)
+}
+
+// wentAway tells whether a node was no member at some time: one that enters anew
+// begins with nothing.
+func wentAway(node string, from, to int64, faults []Fault) bool {
+	return slices.ContainsFunc(faults, func(f Fault) bool {
+		return f.Kind == "churn" && slices.Contains(f.Nodes, node) && f.Start < to && f.End > from
+	})
 }
 
 // run carries the log out.

@@ -85,7 +85,7 @@ func TestReplay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, l := &story{}, committed(t, fsm.CreateTopic{Name: "a"}, table("x:1"))
 			c.tell(s, l)
-			r := check.Replay(s.ops, l)
+			r := check.Replay(s.ops, nil, l)
 			judge(t, r.Log, c.log)
 			judge(t, r.Stale, c.stale)
 			if r.Lost != c.lost {
