@@ -144,6 +144,9 @@ func (m *Model) create(name string) bool {
 	}
 	m.Serial++
 	m.Topics[name] = m.Serial
+	if m.made == nil { // it was read from a file
+		m.made = map[topic]bool{}
+	}
 	m.made[topic{name, m.Serial}] = true
 	return true
 }
