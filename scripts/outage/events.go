@@ -32,6 +32,7 @@ type flow struct {
 
 	mu      sync.Mutex
 	next    int
+	from    int // the first event that counts: the subscriptions are known everywhere
 	acked   map[int]bool
 	arrived []map[int]bool // one for each subscriber
 	last    []time.Time
@@ -154,7 +155,7 @@ func (f *flow) publish(ctx context.Context, to proto.Identity) {
 	}
 }
 
-// flows tells whether each subscriber has had some events, and forgets the gaps before.
+// flows tells whether each subscriber has had some events, from which on they count.
 func (f *flow) flows() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -163,7 +164,7 @@ func (f *flow) flows() bool {
 			return false
 		}
 	}
-	f.gap = 0
+	f.gap, f.from = 0, f.next+1
 	return true
 }
 
@@ -183,9 +184,9 @@ func (f *flow) figures(ctx context.Context) *figures {
 func (f *flow) count() *figures {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	out := &figures{refused: f.next, gap: f.gap}
+	out := &figures{refused: f.next - f.from + 1, gap: f.gap}
 	for number, acked := range f.acked {
-		if !acked {
+		if !acked || number < f.from {
 			continue
 		}
 		out.acked++

@@ -49,7 +49,7 @@ func TestTable(t *testing.T) {
 	text := table([]row{r, cold})
 	for _, want := range []string{
 		"| leader killed | 1.50 s : > 60 s | < 0.025 | 3 : 4 | 0 : 0 | 1000 : 1000 | 3 : 1 | reached |",
-		"| cold start | 2.00 s : 4.00 s | 0.500 | - | - | - | 1 : 1 | NOT reached |",
+		"| cold start | 2.00 s : 4.00 s | 0.5 | - | - | - | 1 : 1 | NOT reached |",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no line %q in\n%s", want, text)

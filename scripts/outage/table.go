@@ -33,7 +33,7 @@ func (r *row) ratio() string {
 	if r.median(1) >= r.cap {
 		sign = "< "
 	}
-	return fmt.Sprintf("%s%.3f", sign, r.median(0).Seconds()/r.median(1).Seconds())
+	return fmt.Sprintf("%s%.2g", sign, r.median(0).Seconds()/r.median(1).Seconds())
 }
 
 // sums adds up what became of events.
