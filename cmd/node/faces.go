@@ -126,6 +126,7 @@ func (f nodesFace) Transfer(ctx context.Context, id string) error { return f.clu
 // Drain lets go of leadership, connections and queues, or takes part again.
 func (f nodesFace) Drain(ctx context.Context, undo bool) error {
 	f.face.Drain(!undo)
+	f.manager.Drain(ctx, undo)
 	if err := f.cluster.Drain(ctx, undo); err != nil || undo {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"floe/topics"
 	"floe/transport/delivery"
 	"floe/transport/native"
+	"floe/transport/rmr/manager"
 )
 
 // family is one metric: its name, help and labels, and whether it counts.
@@ -43,6 +44,7 @@ type figures struct {
 	events    delivery.Stats
 	native    native.Stats
 	messages  messageFigures
+	apps      []manager.AppStatus
 	view      *fsm.View
 	cluster   cluster.Figures
 	standing  standing
@@ -53,7 +55,7 @@ type figures struct {
 // figures takes them from a running node.
 func (n *node) figures() figures {
 	return figures{
-		events: n.hub.Stats(), native: n.native.Stats(), messages: n.messageFigures(), view: n.cluster.View(), cluster: n.cluster.Figures(),
+		events: n.hub.Stats(), native: n.native.Stats(), messages: n.messageFigures(), apps: n.manager.Apps(), view: n.cluster.View(), cluster: n.cluster.Figures(),
 		standing: n.standing(), listeners: n.listenerFigures(), secrets: n.certificateFigures(),
 	}
 }
@@ -82,7 +84,7 @@ func (g *gatherer) Collect(out chan<- prometheus.Metric) {
 	s.links(now.events, now.view)
 	s.native(now.native)
 	s.messages(now.messages)
-	s.apps(now.view)
+	s.apps(now.view, now.apps)
 	s.graph(now.view, g.measure(now.view.Graph))
 	s.raft(now.cluster, now.standing)
 	s.store(now.cluster)

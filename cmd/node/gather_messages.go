@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"floe/fsm"
+	"floe/transport/rmr/manager"
 	"floe/transport/rmr/relay"
 )
 
@@ -35,6 +36,10 @@ var (
 	tableVersion = gauge("floe_table_version", "Version of what RMR apps are sent: Raft index of the last change of it.")
 	appsCount    = gauge("floe_apps", "RMR apps that asked for a route table.")
 	appAcked     = gauge("floe_app_version_acked", "Table version an app acknowledged, as far as the nodes agreed on it.", "app")
+	appSent      = gauge("floe_app_version_sent", "Table version an app that this node serves was sent last.", "app")
+	appAnswered  = gauge("floe_app_version_answered", "Table version an app that this node serves acknowledged last.", "app")
+	appAge       = gauge("floe_app_age_seconds", "How long ago an app that this node serves acknowledged or, if it never did, asked.", "app")
+	appFailing   = gauge("floe_app_failing", "1 where the last thing that happened with an app that this node serves was an error.", "app")
 	withdrawn    = gauge("floe_endpoints_withdrawn", "Members of groups that two nodes found dead.")
 	nodesOut     = gauge("floe_nodes_out", "Nodes that serve no apps, as they were found dead.")
 )
@@ -98,8 +103,15 @@ func (s samples) endpoint(e *relay.EndpointStats) {
 	s.put(endpointDead, yesNo(e.Dead), e.Name)
 }
 
-// apps adds what the state knows of apps.
-func (s samples) apps(v *fsm.View) {
+// apps adds what the state knows of apps, and what this node knows of those
+// it serves.
+func (s samples) apps(v *fsm.View, served []manager.AppStatus) {
+	for _, a := range served[:min(len(served), mostApps)] {
+		s.put(appSent, float64(a.VersionSent), a.Name)
+		s.put(appAnswered, float64(a.VersionAcked), a.Name)
+		s.put(appAge, a.AgeSeconds, a.Name)
+		s.put(appFailing, yesNo(a.Error != ""), a.Name)
+	}
 	s.put(tableVersion, float64(v.TableVersion()))
 	s.put(appsCount, float64(len(v.Apps)))
 	s.put(withdrawn, float64(len(v.Distribution.Dead)))

@@ -39,6 +39,7 @@ type incarnation struct {
 	stop          context.CancelFunc
 	wg            sync.WaitGroup
 
+	open     chan struct{} // closed once it has its names and its seed
 	told     chan struct{} // closed by the first table message
 	tellOnce sync.Once
 
@@ -65,7 +66,7 @@ func Start(cfg Config) (*App, error) {
 }
 
 func (a *App) start() error {
-	r := &incarnation{app: a, number: a.starts + 1, told: make(chan struct{}), turns: map[*routing.Entry][]uint16{}}
+	r := &incarnation{app: a, number: a.starts + 1, told: make(chan struct{}), open: make(chan struct{}), turns: map[*routing.Entry][]uint16{}}
 	r.life, r.stop = context.WithCancel(context.Background())
 	r.data, r.control = newPort(r, r.onData), newPort(r, r.onControl)
 	for _, p := range []struct {
@@ -88,6 +89,7 @@ func (a *App) start() error {
 	a.live = r
 	a.changedLocked()
 	a.mu.Unlock()
+	close(r.open)
 	if a.cfg.RouteManager != "" {
 		r.wg.Go(func() { r.ask() })
 	}

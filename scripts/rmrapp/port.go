@@ -20,6 +20,7 @@ type port struct {
 	app         *App
 	incarnation int
 	life        context.Context // ends with the incarnation
+	open        <-chan struct{} // closed once the App has its names and its seed
 	deliver     func(ctx context.Context, c *conn, m *proto.Message)
 	address     string // where it listens
 	src, srcIP  []byte // what it sends bears as its sender
@@ -40,7 +41,7 @@ type endpoint struct {
 }
 
 func newPort(r *incarnation, deliver func(context.Context, *conn, *proto.Message)) *port {
-	return &port{app: r.app, incarnation: r.number, life: r.life, deliver: deliver, conns: map[*conn]struct{}{}, endpoints: map[string]*endpoint{}}
+	return &port{app: r.app, incarnation: r.number, life: r.life, open: r.open, deliver: deliver, conns: map[*conn]struct{}{}, endpoints: map[string]*endpoint{}}
 }
 
 // keepAlive is that of the library: a peer that is gone is noticed in 6 s.
@@ -91,6 +92,11 @@ func sharePort(_, _ string, raw syscall.RawConn) (err error) {
 const acceptPause = 20 * time.Millisecond
 
 func (p *port) accept(l net.Listener) {
+	select {
+	case <-p.open:
+	case <-p.life.Done():
+		return
+	}
 	for {
 		nc, err := l.Accept()
 		switch {

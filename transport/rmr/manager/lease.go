@@ -19,8 +19,9 @@ const (
 
 // lease is until when this node may push unasked.
 type lease struct {
-	mu    sync.Mutex
-	until time.Time
+	mu      sync.Mutex
+	until   time.Time
+	refused bool // this node wants none
 }
 
 func (l *lease) valid() bool {
@@ -34,16 +35,25 @@ func (l *lease) extend(until time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	had := time.Now().Before(l.until)
-	if until.After(l.until) {
+	if until.After(l.until) && !l.refused {
 		l.until = until
 	}
 	return !had && time.Now().Before(l.until)
 }
 
-func (l *lease) end() {
+// refuse ends the lease and takes no further one, until that is taken back.
+func (l *lease) refuse(yes bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.until = time.Time{}
+	if l.refused = yes; yes {
+		l.until = time.Time{}
+	}
+}
+
+func (l *lease) wanted() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.refused
 }
 
 var errNoLeader = errors.New("no leader is known")
@@ -54,7 +64,9 @@ func (m *Manager) keepLease(ctx context.Context) {
 		asked := time.Now()
 		changed := m.cfg.Group.LeaderChanged()
 		rest := m.cfg.Lease / 3
-		if err := m.renew(ctx, asked); err != nil {
+		if !m.lease.wanted() {
+			rest = m.cfg.Lease / 6
+		} else if err := m.renew(ctx, asked); err != nil {
 			m.log.Debug("lease not renewed", "error", err)
 			rest = m.cfg.Lease / 6
 		} else {

@@ -88,6 +88,20 @@ const resignTime = time.Second
 // done, at the latest a few seconds after ctx ends.
 func (m *Manager) Shutdown(ctx context.Context) {
 	m.stop()
+	m.resign(ctx)
+}
+
+// Drain has other nodes serve the apps of this one, which pushes nothing more
+// unasked; it goes on answering those that ask. undo lets it serve again.
+func (m *Manager) Drain(ctx context.Context, undo bool) {
+	m.lease.refuse(!undo)
+	if !undo {
+		m.resign(ctx)
+	}
+}
+
+// resign tells the leader that this node pushes nothing unasked any more.
+func (m *Manager) resign(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, resignTime)
 	defer cancel()
 	if leader := m.cfg.Group.LeaderID(); leader != "" {
@@ -113,7 +127,7 @@ func (m *Manager) stop() {
 	for _, s := range sessions {
 		<-s.done
 	}
-	m.lease.end()
+	m.lease.refuse(true)
 	m.mu.Lock()
 	for c := range m.conns {
 		_ = c.nc.Close()
