@@ -7,5 +7,5 @@ import "floe/planted"
 // Bugs for scripts/jepsen planted.
 var (
 	ackBeforeCommit = planted.Has("ack-before-commit") // the leader answers before a majority has the change
-	readUnverified  = planted.Has("read-unverified")   // the leader does not ask whether it still leads
+	readUnverified  = planted.Has("read-unverified")   // a node does not ask the leader whether its copy is the newest
 )

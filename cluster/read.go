@@ -15,6 +15,9 @@ import (
 // the call. It asks the leader how far that is and waits for the local copy.
 // Errors: *[NoQuorum], or ctx's. Without a deadline ctx gets DefaultTimeout.
 func (n *Node) Read(ctx context.Context) (*fsm.View, error) {
+	if readUnverified {
+		return n.View(), nil
+	}
 	whole, cancel := withTimeout(ctx)
 	defer cancel()
 	ctx, cancelAsk := n.leaveTimeToAsk(whole)
@@ -144,9 +147,6 @@ func (h *half) verify() {
 func (h *half) verifyLeader() error {
 	if !h.leads() {
 		return errNotLeader
-	}
-	if readUnverified {
-		return nil
 	}
 	if _, err := h.await(context.Background(), h.raft.VerifyLeader); err != nil {
 		return refused(codeNotLeader, "%v", err)

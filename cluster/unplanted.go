@@ -5,5 +5,5 @@ package cluster
 // Bugs for scripts/jepsen planted, which are not there.
 const (
 	ackBeforeCommit = false // the leader answers before a majority has the change
-	readUnverified  = false // the leader does not ask whether it still leads
+	readUnverified  = false // a node does not ask the leader whether its copy is the newest
 )

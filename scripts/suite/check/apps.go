@@ -14,14 +14,14 @@ func Apps(ops []history.Op) Verdict {
 	v := newVerdict("C10 applications are given versions in order and end on the newest table")
 	given := map[string][]history.Op{}
 	tables, back := 0, 0
-	final := ""
+	final := &history.Value{}
 	for _, o := range ops {
 		switch {
 		case o.Func == "given":
 			given[o.Key] = append(given[o.Key], o)
 			tables++
 		case o.Func == "final" && o.Outcome == history.OK:
-			final = o.Out.Text
+			final = o.Out
 		}
 	}
 	for _, app := range sorted(given) {
@@ -35,8 +35,8 @@ func Apps(ops []history.Op) Verdict {
 		held++
 		if len(given[o.Key]) == 0 {
 			v.breach("%s beside %s was never given a table", o.Key, o.Node)
-		} else if o.Out.Text != final {
-			v.breach("%s beside %s holds table %d at the end, which is not that of the cluster", o.Key, o.Node, o.Out.Table)
+		} else if o.Out.Text != final.Text {
+			v.breach("%s beside %s holds table %d at the end and not all that the cluster has, or more; MEIDs: %s", o.Key, o.Node, o.Out.Table, differ(o.Out.Owners, final.Owners))
 		}
 	}
 	v.Checked = fmt.Sprintf("%d tables given to %d applications, %d steps back made good", tables, held, back)

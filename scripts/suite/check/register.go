@@ -262,13 +262,13 @@ func step(s state, in input, out output) (bool, state) {
 	case "disown":
 		return true, state{}
 	case "owner":
-		return s.There != out.Value.Absent && s.Owner == out.Value.Owner, s
+		return !known || s.There != out.Value.Absent && s.Owner == out.Value.Owner, s
 	case "load":
 		return true, state{Table: in.Value.Table}
 	case "swap":
 		return s.swap(known, in.Value)
 	case "routes":
-		return s.Table == out.Value.Table, s
+		return !known || s.Table == out.Value.Table, s
 	case "cost":
 		return !known || s.There != out.Value.Absent && (!s.There || s.Cost == out.Value.Cost), s
 	}

@@ -1,6 +1,8 @@
 package check_test
 
 import (
+	"cmp"
+	"slices"
 	"testing"
 	"time"
 
@@ -118,6 +120,18 @@ func TestRegistersOfRoutes(t *testing.T) {
 			s.load(1, 5)
 			s.routes("swap", &history.Value{Table: 3, Was: 1}, &history.Value{Version: 6})
 			s.read("routes", 3, 6)
+		}},
+		"more than can be checked, the first half with a read under way": {tell: func(s *story) {
+			s.load(1, 1)
+			for i := range uint64(199) {
+				s.load(i+2, i+2)
+			}
+			s.read("routes", 250, 250)
+			s.ops[len(s.ops)-1].Start = s.ops[100].Start + 1
+			for i := uint64(201); i < 260; i++ {
+				s.load(i, i)
+			}
+			slices.SortFunc(s.ops, func(a, b history.Op) int { return cmp.Compare(a.Start, b.Start) })
 		}},
 		"a former owner is read": {broken: true, tell: func(s *story) {
 			s.own("m", "x:1", 3)

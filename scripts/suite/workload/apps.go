@@ -184,7 +184,7 @@ func (a *Apps) holds(s *rmrapp.App) *history.Value {
 		return &history.Value{Mixed: err.Error()}
 	}
 	lines, owners := check.TableLines(text)
-	v := &history.Value{Text: check.Sum(lines, owners)}
+	v := &history.Value{Text: check.Sum(lines, owners), Owners: owners}
 	v.Table, v.Mixed = a.sides.ReadTable(lines)
 	return v
 }
