@@ -260,6 +260,21 @@ func TestRevert(t *testing.T) {
 	}
 }
 
+// A topic that one batch destroys and makes anew is another topic, and its
+// links are others.
+func TestRevertOfATopicMadeAnewInOneStep(t *testing.T) {
+	n := historyNode()
+	for _, op := range []fsm.Op{fsm.CreateTopic{Name: "a"}, fsm.CreateTopic{Name: "b"}, fsm.Link{From: "a", To: "b", Cost: 5}} {
+		n.op(op)
+	}
+	good, want := n.index, content(n.View())
+	n.op(fsm.Batch{Ops: []fsm.Op{fsm.DestroyTopic{Name: "b"}, fsm.CreateTopic{Name: "b"}, fsm.Link{From: "a", To: "b", Cost: 9}}})
+	n.revert(t, good)
+	if diff := cmp.Diff(content(n.View()), want); diff != "" {
+		t.Errorf("brought back (-got +want):\n%s", diff)
+	}
+}
+
 func TestRevertIsRefused(t *testing.T) {
 	n := historyNode()
 	n.op(fsm.CreateTopic{Name: "a"})
