@@ -82,7 +82,7 @@ func (r *replayer) sessions(ops []history.Op, faults []Fault) {
 			continue
 		}
 		before, known := newest[s]
-		if known && o.Out.Index < before.Out.Index && !wentAway(o.Node, before.Start, o.End, faults) {
+		if known && o.Out.Index < before.Out.Index && !wentAway(o.Node, o.End, faults) {
 			r.stale.breach("%s at %s: index %d in op %d, and %d in op %d before", o.Process, o.Node, o.Out.Index, o.ID, before.Out.Index, before.ID)
 		}
 		newest[s] = o
@@ -90,11 +90,11 @@ func (r *replayer) sessions(ops []history.Op, faults []Fault) {
 	r.count = len(newest)
 }
 
-// wentAway tells whether a node was no member at some time: one that enters anew
-// begins with nothing.
-func wentAway(node string, from, to int64, faults []Fault) bool {
+// wentAway tells whether a node went away before a moment: one that enters anew,
+// which may be long after its fault, begins with nothing.
+func wentAway(node string, before int64, faults []Fault) bool {
 	return slices.ContainsFunc(faults, func(f Fault) bool {
-		return f.Kind == "churn" && slices.Contains(f.Nodes, node) && f.Start < to && f.End > from
+		return f.Kind == "churn" && slices.Contains(f.Nodes, node) && f.Start < before
 	})
 }
 

@@ -42,6 +42,7 @@ func TestReplay(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		log, stale bool // broken
+		faults     []check.Fault
 		lost       int
 		tell       func(*story, *replay.Log)
 	}{
@@ -76,6 +77,10 @@ func TestReplay(t *testing.T) {
 			stale(s, "topics", check.SumTopics(ids{"a": 1}), 2, 0, 1)
 			stale(s, "topics", check.SumTopics(ids{"a": 1}), 1, 0, 1)
 		}},
+		"an index that falls at a node that went away": {faults: []check.Fault{{Kind: "churn", Nodes: []string{"n1"}, Start: 5, End: 6}}, tell: func(s *story, _ *replay.Log) {
+			stale(s, "topics", check.SumTopics(ids{"a": 1}), 2, 0, 1)
+			stale(s, "topics", check.SumTopics(ids{"a": 1}), 1, 0, 1)
+		}},
 		"an index that falls over sessions": {tell: func(s *story, _ *replay.Log) {
 			stale(s, "topics", check.SumTopics(ids{"a": 1}), 2, 0, 1)
 			stale(s, "topics", check.SumTopics(ids{"a": 1}), 1, 0, 2)
@@ -85,7 +90,7 @@ func TestReplay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, l := &story{}, committed(t, fsm.CreateTopic{Name: "a"}, table("x:1"))
 			c.tell(s, l)
-			r := check.Replay(s.ops, nil, l)
+			r := check.Replay(s.ops, c.faults, l)
 			judge(t, r.Log, c.log)
 			judge(t, r.Stale, c.stale)
 			if r.Lost != c.lost {
