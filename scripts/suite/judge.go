@@ -47,7 +47,7 @@ func judge(dir string, out io.Writer) error {
 		judgeChanges(&p, f, ops, dir)
 		p.Lost = max(p.Lost, replayed.Lost) // both count those of topics
 	}
-	p.Verdicts = append(p.Verdicts, replayed.Log, replayed.Stale, check.Terms(ops, slices.Contains(f.Nemesis, schedule.Churn)), check.Digest(ops))
+	p.Verdicts = append(p.Verdicts, replayed.Log, replayed.Stale, check.Terms(ops, f.Faults, slices.Contains(f.Nemesis, schedule.Churn)), check.Digest(ops))
 	if f.Workload.has("members") {
 		p.Verdicts = append(p.Verdicts, check.Members(check.MembersRun{Ops: ops, Faults: f.Faults, Stay: nodeNames(f.Nodes),
 			Churned: slices.Contains(f.Nemesis, schedule.Churn), Configurations: replayed.Configurations}))

@@ -15,6 +15,7 @@ func (s *story) says(node, leader string, term uint64) {
 func TestTerms(t *testing.T) {
 	for name, c := range map[string]struct {
 		broken, replaced bool
+		faults           []check.Fault
 		tell             func(*story)
 	}{
 		"kept": {tell: func(s *story) { s.says("n1", "n1", 2); s.says("n2", "n1", 2); s.says("n1", "n3", 4) }},
@@ -31,12 +32,22 @@ func TestTerms(t *testing.T) {
 			s.says("n3", "n2", 3)
 		}},
 		"falling term": {broken: true, tell: func(s *story) { s.says("n1", "n1", 5); s.says("n1", "", 1) }},
+		"a leader that leads on after its end": {broken: true, faults: []check.Fault{{Kind: "kill", Nodes: []string{"n1"}, Start: 55, Held: check.Span{Start: 56}}}, tell: func(s *story) {
+			for range 5 {
+				s.says("n1", "n1", 2)
+			}
+		}},
+		"a leader that another's end is nothing to": {faults: []check.Fault{{Kind: "kill", Nodes: []string{"n2"}, Start: 55, Held: check.Span{Start: 56}}}, tell: func(s *story) {
+			for range 5 {
+				s.says("n1", "n1", 2)
+			}
+		}},
 		"emptied node": {replaced: true, tell: func(s *story) { s.says("n1", "n2", 5); s.says("n1", "", 1) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &story{}
 			c.tell(s)
-			judge(t, check.Terms(s.ops, c.replaced), c.broken)
+			judge(t, check.Terms(s.ops, c.faults, c.replaced), c.broken)
 		})
 	}
 }
