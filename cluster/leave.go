@@ -45,8 +45,8 @@ type Removal struct {
 
 // Remove takes another node out of the cluster, running or not. It is refused
 // (*[Refused]) for a node that is not in the cluster, and where the live
-// voters left would be no majority, unless forced. A node that removes
-// itself leaves.
+// voters left would be no majority, who could not agree on it; with force they
+// have 3 s to answer. A node that removes itself leaves.
 func (n *Node) Remove(ctx context.Context, id string, force bool) (Removal, error) {
 	if n.half.Load() == nil {
 		return Removal{}, refused(CodeNotMember, "%v", n.errOutOfService())
@@ -122,11 +122,11 @@ func (n *Node) remove(ctx context.Context, _ string, r removeRequest) (Removal, 
 	if !found {
 		return Removal{}, h.forget(ctx, r.ID)
 	}
-	live := n.askAround(ctx, serverIDs(h.servers()))
-	_, online := live[r.ID]
-	if err := h.checkQuorum(r, live); err != nil {
+	live, err := h.whoLives(ctx, r)
+	if err != nil {
 		return Removal{}, err
 	}
+	_, online := live[r.ID]
 	if r.ID == n.id {
 		if err := h.transferAny(ctx); err != nil {
 			return Removal{}, err
@@ -209,10 +209,33 @@ func (h *half) checkQuorum(r removeRequest, live map[string]nodeInfo) error {
 	if voters == 0 {
 		return refused(CodeLastNode, "node %s is the last voter of its cluster and can't go", r.ID)
 	}
-	if need := voters/2 + 1; alive < need && !r.Force {
-		return refused(CodeQuorum, "without node %s the cluster would have %d voters, %d of them reachable, and needs %d: it would lose quorum; bring nodes back first, or remove --force", r.ID, voters, alive, need)
+	if need := voters/2 + 1; alive < need {
+		return refused(CodeQuorum, "without node %s the cluster would have %d voters, %d of them reachable, and needs %d: it would lose quorum; bring nodes back first%s",
+			r.ID, voters, alive, need, onlyRecovery[r.Force])
 	}
 	return nil
+}
+
+// onlyRecovery is what is left to do, without and with force. Not even force
+// does it: those left could not agree on the change, and one of them that was
+// down when another joined might never give that its vote.
+var onlyRecovery = map[bool]string{false: ", or remove --force, which waits longer for them to answer", true: ", or see floe recover if they are lost for good"}
+
+// forcedWait is how long a forced removal waits for voters to answer.
+const forcedWait = 3 * time.Second
+
+// whoLives asks the nodes of the group; with force again and again, until
+// enough of them answer.
+func (h *half) whoLives(ctx context.Context, r removeRequest) (live map[string]nodeInfo, err error) {
+	for until := time.Now().Add(forcedWait); ; {
+		live = h.n.askAround(ctx, serverIDs(h.servers()))
+		if err = h.checkQuorum(r, live); err == nil || !r.Force || time.Now().After(until) {
+			return live, err
+		}
+		if !pause(ctx, retryPause) {
+			return live, err
+		}
+	}
 }
 
 // belongsRequest asks the leader whether a node is in the group.

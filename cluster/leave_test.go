@@ -199,6 +199,8 @@ func TestRemoveQuorumAndForce(t *testing.T) {
 		leader := c.Leader()
 		_, err := leader.Remove(t.Context(), alive.Name, false)
 		wantCode(t, "would lose quorum", err, cluster.CodeQuorum)
+		_, err = leader.Remove(t.Context(), alive.Name, true)
+		wantCode(t, "could never be agreed on", err, cluster.CodeQuorum)
 		_, err = leader.Remove(t.Context(), dead.Name, true)
 		wantCode(t, "dead", err, "")
 		_, err = alive.Remove(t.Context(), leader.Name, false)

@@ -94,18 +94,16 @@ func member(n *clustertest.Node) bool {
 	return n.Node != nil && n.Identity().State == logstore.Member
 }
 
-// remove takes a member out, whether it runs or not. By force it would also be
-// tried where those left are no majority: that can't be committed, and where a
-// node that was down has never heard of those left, it refuses them its vote for
-// good, and nobody can be elected without floe recover.
+// remove takes a member out, whether it runs or not.
 func (s *story) remove() {
 	victim := s.pick(member)
 	ask := s.pick(func(n *clustertest.Node) bool { return runs(n) && n != victim && !idles(n) })
 	if victim == nil || ask == nil || len(ask.View().Servers) < 3 {
 		return
 	}
-	_, err := ask.Remove(s.Context(), victim.Name, false)
-	s.note("%s removes %s: %v", ask.Name, victim.Name, err)
+	force := s.plan.IntN(2) == 0
+	_, err := ask.Remove(s.Context(), victim.Name, force)
+	s.note("%s removes %s, force %t: %v", ask.Name, victim.Name, force, err)
 	s.left[victim.Name] = true
 	if err == nil {
 		s.out[victim.Name] = true

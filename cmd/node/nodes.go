@@ -46,8 +46,10 @@ a cluster can't leave.`,
 			short: "remove a node from the cluster",
 			long: `Remove a node from the cluster, whether it runs or not. One that runs goes on and
 idles until floe join takes it to a cluster. Where too few voters would be left
-alive this is refused, unless forced.`,
-			flags:   func(f *pflag.FlagSet) { f.Bool("force", false, "even where too few voters are left alive") },
+alive this is refused, as those left could not agree on it.`,
+			flags: func(f *pflag.FlagSet) {
+				f.Bool("force", false, "wait longer (3s) for the voters that are left to answer")
+			},
 			example: "floe remove n3",
 			run:     runRemove},
 		{name: "transfer", args: "[ID]", min: 0, max: 1, prints: true,
