@@ -156,12 +156,17 @@ func (o AckApps) apply(d *draft) (Result, error) {
 	return Result{}, nil
 }
 
-// letGo drops the deletions that every app has been told of.
+// lateTables is how many log entries a deletion is remembered for after every
+// app was told: a table that left a node before may still be on its way, held
+// up by the network, and bring the MEID back.
+const lateTables = 16_384
+
+// letGo drops the deletions that every app has been told of, a while ago.
 func (d *draft) letGo() {
-	if d.Routes.Gone.Len() == 0 {
+	if d.Routes.Gone.Len() == 0 || d.at <= lateTables {
 		return
 	}
-	told := d.at
+	told := d.at - lateTables
 	for _, a := range d.Apps {
 		told = min(told, a.Acked)
 	}

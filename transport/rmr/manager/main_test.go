@@ -27,7 +27,8 @@ type group struct {
 	*fsm.State
 	mu      sync.Mutex
 	methods map[string]func(context.Context, string, []byte) ([]byte, error)
-	cut     bool // there is no quorum
+	cut     bool   // there is no quorum
+	skip    uint64 // so many entries of others come before the next
 	leads   chan struct{}
 	ops     map[string]int // by type
 }
@@ -87,11 +88,20 @@ func (g *group) apply(op fsm.Op) (fsm.Result, error) {
 	if err != nil {
 		return fsm.Result{}, err
 	}
-	r, ok := g.Apply(&raft.Log{Index: g.View().Index + 1, Data: b}).(fsm.Result)
+	index := g.View().Index + 1 + g.skip
+	g.skip = 0
+	r, ok := g.Apply(&raft.Log{Index: index, Data: b}).(fsm.Result)
 	if !ok {
 		return fsm.Result{}, errors.New("halted")
 	}
 	return r, r.Err()
+}
+
+// others has entries of others come before the next.
+func (g *group) others(n uint64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.skip = n
 }
 
 func (g *group) must(t testing.TB, ops ...fsm.Op) {
