@@ -76,6 +76,7 @@ func build(o *options) (*node, error) {
 			return nil, err
 		}
 	}
+	n.serveReports() // of all parts, so not before they are there
 	n.announce()
 	return n, nil
 }
@@ -190,7 +191,6 @@ func (n *node) makeFederation() error {
 }
 
 func (n *node) makeHTTP() error {
-	n.serveReports()
 	n.http = http.New(http.Config{
 		TLS:      n.httpTLS(),
 		Group:    n.audited(),

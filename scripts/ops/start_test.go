@@ -297,8 +297,9 @@ func unspecified(t *testing.T, n *floetest.Node) {
 func noneUnspecified(t *testing.T, n *floetest.Node) {
 	t.Helper()
 	at := n.HTTP()
-	if _, rest, ok := strings.Cut(n.Log(), "listening for http     "); ok {
-		at, _, _ = strings.Cut(rest, "\n")
+	if _, rest, ok := strings.Cut(n.Log(), "listening for http "); ok {
+		rest, _, _ = strings.Cut(rest, "\n")
+		at = strings.TrimSpace(rest)
 	}
 	floetest.Eventually(t, floetest.Patience, func() error {
 		code, body := floetest.Get(at, "/v1/members")

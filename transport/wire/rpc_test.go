@@ -441,3 +441,24 @@ func TestCancelStormLeavesNothing(t *testing.T) {
 	}
 	eventually(t, "all slots free", func() bool { return len(cc.slots) == 0 })
 }
+
+// S11: a handler that panics costs its call, and neither the connection nor the process.
+func TestHandlerThatPanics(t *testing.T) {
+	server, caller := listen(t, Config{}), listen(t, Config{})
+	server.Serve(func(_ context.Context, _ net.Addr, method string, body []byte) ([]byte, error) {
+		if method == "panic" {
+			panic("planted")
+		}
+		return body, nil
+	})
+	var unknown *UnknownOutcomeError
+	if _, err := caller.Client().Call(within(t, 10*time.Second), server.Advertised(), "panic", nil); !errors.As(err, &unknown) {
+		t.Errorf("got %v, want an unknown outcome", err)
+	}
+	if got, err := caller.Client().Call(within(t, 10*time.Second), server.Advertised(), "echo", []byte("x")); err != nil || string(got) != "x" {
+		t.Errorf("afterwards: %q, %v", got, err)
+	}
+	if got := server.Stats().Conns; got != 1 {
+		t.Errorf("%d connections, want the one", got)
+	}
+}

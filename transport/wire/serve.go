@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -150,10 +151,21 @@ func (s *serverConn) refusal() string {
 }
 
 func (s *serverConn) handle(ctx context.Context, m message) {
-	handler := *s.port.serving.Load()
-	body, err := handler(ctx, s.nc.RemoteAddr(), m.name, m.body)
+	body, err := s.answer(ctx, m)
 	s.end(m.id)
 	s.send(reply(m.id, body, err, s.port.cfg.MaxFrame))
+}
+
+// answer has the handler answer. One that panics fails its own call only; it
+// may have done half of its work, so the outcome is unknown.
+func (s *serverConn) answer(ctx context.Context, m message) (body []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.port.cfg.Log.Error("a call could not be answered, tell the makers", "method", m.name, "panic", p, "stack", string(debug.Stack()))
+			body, err = nil, fmt.Errorf("the handler of %s failed: %w", m.name, context.Canceled)
+		}
+	}()
+	return (*s.port.serving.Load())(ctx, s.nc.RemoteAddr(), m.name, m.body)
 }
 
 func reply(id uint64, body []byte, err error, limit int) message {
