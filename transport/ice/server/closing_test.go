@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"testing"
 	"time"
@@ -98,9 +99,19 @@ func TestDrain(t *testing.T) {
 	h.Drain(true)
 	p.want(proto.MessageCloseConnection)
 	p.Close()
-	q := h.dial(t)
-	q.want(proto.MessageCloseConnection)
-	q.Close()
+
+	// A new one ends before it is validated: its client tries another endpoint.
+	q, err := net.Dial("tcp", h.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	if err := q.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := q.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
+		t.Errorf("read %d bytes, %v", n, err)
+	}
 	h.Drain(false)
 	h.dial(t).ping(1)
 }

@@ -46,6 +46,9 @@ type conn struct {
 // errClosing ends the reading of a connection that we close.
 var errClosing = errors.New("closing")
 
+// errDraining: new connections are not taken now.
+var errDraining = errors.New("draining")
+
 // errClosed ends the reading of a connection that the client closes.
 var errClosed = errors.New("closed by the client")
 
@@ -98,7 +101,7 @@ func (c *conn) recoverPanic() {
 
 // complain counts and logs the end of a connection that was not a clean one.
 func (c *conn) complain(err error) {
-	if err == nil || c.closing.Load() || errors.Is(err, errClosed) || errors.Is(err, io.EOF) || isLost(err) {
+	if err == nil || c.closing.Load() || errors.Is(err, errClosed) || errors.Is(err, errDraining) || errors.Is(err, io.EOF) || isLost(err) {
 		return
 	}
 	c.listener.bad.add(c.peer, err)
@@ -132,10 +135,12 @@ func (c *conn) open() error {
 	if plain := socket.Wrap(c.stream); plain != nil {
 		c.stream = plain
 	}
-	c.ready.Store(true)
 	if c.listener.server.draining.Load() {
-		c.closing.Store(true)
+		// A client whose connection ends before it is validated goes to its next
+		// endpoint; one that is closed afterwards spends one of its few tries.
+		return errDraining
 	}
+	c.ready.Store(true)
 	return c.write(proto.AppendValidate(nil))
 }
 
