@@ -24,7 +24,7 @@ func (n *Node) joinToken() string {
 func (h *half) checkToken(r joinRequest) error {
 	view := h.n.View()
 	if r.Token == "" {
-		if !view.TakesTokens() || !h.n.cfg.JoinByToken && !view.HasRights() {
+		if !view.TakesTokens() || !h.n.cfg.JoinByToken && !view.HasRights() || h.founding(view) {
 			return nil
 		}
 		return refused(CodeToken, "cluster %s takes a node by a join token alone: `floe token join` there makes one, for --join-token here", h.n.clusterID())
@@ -37,6 +37,13 @@ func (h *half) checkToken(r joinRequest) error {
 		return refused(CodeToken, "the join token %s ended %s", t.Name, time.Unix(0, t.Ends).UTC().Format(time.RFC3339))
 	}
 	return nil
+}
+
+// founding tells whether nodes are still waited for that found this cluster
+// together: fewer are there than this node was told to expect, and nobody has
+// anything to lose.
+func (h *half) founding(view *fsm.View) bool {
+	return len(view.Servers) < h.n.cfg.BootstrapExpect && view.UserChanges == 0
 }
 
 // enter records a node that joins, and uses its token up in the same step.

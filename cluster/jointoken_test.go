@@ -48,3 +48,30 @@ func TestJoinTokenIsGoodOnce(t *testing.T) {
 		}
 	})
 }
+
+// Nodes that found a cluster together need no token, and one that comes later does.
+func TestFoundersNeedNoToken(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := clustertest.Empty(t)
+		var nodes []*clustertest.Node
+		for range 3 {
+			nodes = append(nodes, c.Plan(func(cfg *cluster.Config) { cfg.JoinByToken, cfg.BootstrapExpect = true, 3 }))
+		}
+		var all []string
+		for _, n := range nodes {
+			all = append(all, n.Address)
+		}
+		for _, n := range nodes {
+			n.Config.Join = all
+			n.Start()
+		}
+		c.WaitReady()
+		c.WaitVoters(3)
+		late := c.Plan(func(cfg *cluster.Config) { cfg.JoinByToken, cfg.BootstrapExpect, cfg.Join = true, 3, all })
+		late.Start()
+		time.Sleep(time.Minute)
+		if got := len(nodes[0].View().Servers); got != 3 {
+			t.Errorf("%d nodes, want 3", got)
+		}
+	})
+}
