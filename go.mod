@@ -15,6 +15,7 @@ require (
 	// compat of go-metrics, which go-metrics v0.7.0 dropped, and raft v1.8.0 and memberlist v0.7.0
 	// need that one. Together they don't build.
 	github.com/hashicorp/raft-boltdb/v2 v2.3.0
+	github.com/mattn/go-isatty v0.0.14 // tells a terminal from /dev/null; go-hclog has it anyway
 	github.com/pelletier/go-toml/v2 v2.4.3 // the file --config names
 	github.com/peterh/liner v1.2.3 // the shell: history and completion
 	github.com/prometheus/client_golang v1.25.0 // /metrics
@@ -49,7 +50,6 @@ require (
 	github.com/hashicorp/golang-lru/v2 v2.0.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/mattn/go-colorable v0.1.12 // indirect
-	github.com/mattn/go-isatty v0.0.14 // indirect
 	github.com/mattn/go-runewidth v0.0.31 // indirect
 	github.com/miekg/dns v1.1.73 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect

@@ -138,14 +138,10 @@ const progressPause = 500 * time.Millisecond
 // progress passes on what is written and says on a terminal how far it is; a
 // total of 0 is unknown.
 func (s *session) progress(to io.Writer, total int64) io.Writer {
-	f, ok := s.err.(*os.File)
-	if !ok {
+	if !showsTerminal(s.err) {
 		return to
 	}
-	if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		return to
-	}
-	return &progress{to: to, terminal: f, total: total, shown: time.Now()}
+	return &progress{to: to, terminal: s.err, total: total, shown: time.Now()}
 }
 
 type progress struct {

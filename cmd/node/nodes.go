@@ -84,18 +84,18 @@ func (s *session) sayStatus(st api.Status) {
 	if leader == "" {
 		leader = "none"
 	}
-	s.say("cluster   %s", st.ClusterID)
-	s.say("node      %s (%s)", st.Node, roleText(st.Role, draining(st)))
-	s.say("leader    %s in term %d", leader, st.Term)
-	s.say("applied   %d, digest %s", st.AppliedIndex, st.Digest)
-	s.say("topics    %d", st.Topics)
-	s.say("data      %s", st.Data)
+	s.say("cluster    %s", st.ClusterID)
+	s.say("node       %s (%s)", st.Node, roleText(st.Role, draining(st)))
+	s.say("leader     %s in term %d", leader, st.Term)
+	s.say("applied    %d, digest %s", st.AppliedIndex, st.Digest)
+	s.say("topics     %d", st.Topics)
+	s.say("data       %s", st.Data)
 	if c := st.Certificate; c != nil {
-		s.say("tls       node %s of %s until %s, authority until %s", c.Node, c.Cluster, c.Ends.Format(time.DateOnly), c.AuthorityEnds.Format(time.DateOnly))
+		s.say("tls        node %s of %s until %s, authority until %s", c.Node, c.Cluster, c.Ends.Format(time.DateOnly), c.AuthorityEnds.Format(time.DateOnly))
 	}
 	for _, name := range listenerNames {
 		if at := st.Listeners[name]; at != "" {
-			s.say("%-9s %s", name, at)
+			s.say("%-10s %s", name, at)
 		}
 	}
 	s.say("")

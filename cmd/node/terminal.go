@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mattn/go-isatty"
 	"github.com/peterh/liner"
 
 	"floe/transport/http/script"
@@ -29,8 +30,7 @@ func isTerminal(in io.Reader) bool {
 	if !ok {
 		return false
 	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && f == os.Stdin
+	return f == os.Stdin && isatty.IsTerminal(f.Fd())
 }
 
 func newTerminal(sh *shell, ctx context.Context) *terminal {

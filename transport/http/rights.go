@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -85,7 +86,7 @@ func (s *Server) identify(r *http.Request) (caller, error) {
 		if err != nil {
 			return caller{}, refuse(api.Unauthorized, err.Error())
 		}
-		return caller{"cert:" + strings.ReplaceAll(name.String(), " ", "-"), name.Rights()}, nil
+		return caller{"cert:" + strings.ReplaceAll(cmp.Or(name.Person, name.String()), " ", "-"), name.Rights()}, nil
 	}
 	return caller{}, nil
 }

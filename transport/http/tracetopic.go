@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"floe/fsm"
+	"floe/routing"
 	"floe/topics"
 	"floe/transport/http/api"
 	"floe/transport/http/script"
@@ -117,7 +118,26 @@ func (t *topicTrace) hop(from *topics.Topic, h topics.Hop) {
 		}
 		return
 	}
-	t.receiver("  ", "the other end", api.TraceReceiver{Topic: to, Figures: t.figures.receiver(from, h.Link.Serial)})
+	if remote := h.Link.Remote; remote != nil && remote.Messages != nil {
+		t.message(*remote.Messages)
+	}
+	t.receiver("  ", otherEnd(h.Link.Remote), api.TraceReceiver{Topic: to, Figures: t.figures.receiver(from, h.Link.Serial)})
+}
+
+// message says where a message goes that the event leaves as; its MEID, the
+// context entry meid, is not known here.
+func (t *topicTrace) message(to topics.Messages) {
+	found := find(t.view, routing.Query{MType: to.MType, SubID: to.SubID})
+	if found.Reason == string(routing.UnknownMEID) {
+		t.why("  the message goes to the owner of the MEID that the context entry meid names")
+		return
+	}
+	for _, line := range found.Why {
+		t.why("  %s", line)
+	}
+	if found.Reason != "" {
+		t.why("  the message goes nowhere: %s", found.Reason)
+	}
 }
 
 func shownTarget(to, remote string) string {
@@ -125,6 +145,14 @@ func shownTarget(to, remote string) string {
 		return script.QuoteTopic(to)
 	}
 	return to
+}
+
+// otherEnd names who takes an event that leaves the cluster.
+func otherEnd(r *topics.Remote) string {
+	if r != nil && r.Messages != nil {
+		return "the relay of this node"
+	}
+	return "the other end"
 }
 
 // topic adds the subscribers of a topic that the event comes to.

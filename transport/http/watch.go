@@ -59,6 +59,9 @@ func (s *Server) watchFrom(ctx context.Context, r *http.Request) (uint64, error)
 	if err != nil {
 		return 0, refuse(api.BadRequest, fmt.Sprintf("changes are asked for from %q, which is no index", text))
 	}
+	if from == 0 {
+		return v.History.Floor(), nil // all that is remembered
+	}
 	if from > v.Index && !stale(r) {
 		if v, err = s.config.Group.Read(ctx); err != nil {
 			return 0, err
