@@ -102,10 +102,22 @@ func (n *Node) transfer(ctx context.Context, _ string, r transferRequest) (struc
 	return struct{}{}, h.transferTo(ctx, r.ID)
 }
 
-func (h *half) transferTo(ctx context.Context, id string) error {
-	_, err := h.await(ctx, func() raft.Future {
-		return h.raft.LeadershipTransferToServer(raft.ServerID(id), raft.ServerAddress(id))
-	})
+// transferTries is how often leadership is offered: Raft gives up after an
+// election time-out, which is little on a busy machine.
+const transferTries = 3
+
+func (h *half) transferTo(ctx context.Context, id string) (err error) {
+	for range transferTries {
+		_, err = h.await(ctx, func() raft.Future {
+			return h.raft.LeadershipTransferToServer(raft.ServerID(id), raft.ServerAddress(id))
+		})
+		if err == nil || !h.leads() { // it went after all, or to somebody else: who asked sees
+			return nil
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
 	if err != nil {
 		return refused(CodeUnchanged, "leadership stays with %s: %v", h.n.id, err)
 	}

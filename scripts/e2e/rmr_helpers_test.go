@@ -2,10 +2,12 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -37,13 +39,17 @@ func asking(n *floetest.Node, cfg rmrapp.Config) rmrapp.Config {
 func startApps(t testing.TB, n int, cfg func(i int) rmrapp.Config) rmrapp.Fleet {
 	t.Helper()
 	ip := floetest.NewIP(t)
-	f, err := rmrapp.StartFleet(n, func(i int) rmrapp.Config {
-		c := cfg(i)
-		if c.Listen == "" { // at ports that no connection gets by chance while an application is started anew
-			c.Listen, c.Control = fmt.Sprintf("%s:%d", ip, 20_000+i), fmt.Sprintf("%s:%d", ip, 21_000+i)
-		}
-		return c
-	})
+	var f rmrapp.Fleet
+	err := error(syscall.EADDRINUSE)
+	for base := 20_000; base < 30_000 && errors.Is(err, syscall.EADDRINUSE); base += 2000 { // until all are free
+		f, err = rmrapp.StartFleet(n, func(i int) rmrapp.Config {
+			c := cfg(i)
+			if c.Listen == "" { // at ports that no connection gets by chance while an application is started anew
+				c.Listen, c.Control = fmt.Sprintf("%s:%d", ip, base+i), fmt.Sprintf("%s:%d", ip, base+1000+i)
+			}
+			return c
+		})
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
