@@ -5,8 +5,8 @@ package fsm
 import (
 	"time"
 
-	"floe/planted"
 	"floe/routing"
+	"floe/scripts/planted"
 )
 
 // Bugs for scripts/jepsen planted.
