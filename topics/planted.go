@@ -2,7 +2,7 @@
 
 package topics
 
-import "floe/planted"
+import "floe/scripts/planted"
 
 // Bugs for scripts/jepsen planted.
 var (
