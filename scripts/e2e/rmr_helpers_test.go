@@ -73,22 +73,24 @@ func checkTold(t testing.TB, f rmrapp.Fleet) {
 	}
 }
 
-// agreed leaves out what came from a node that did not know yet that the application had asked another one: each of the
-// two may be a moment behind the other, until they agree who serves it.
+// agreed leaves out what came of elsewhere while the application was told on the connection it had asked on: from a node that did
+// not know yet that it had asked another one, or on a connection that its node had opened before it asked. Either may be a moment
+// behind, and is made good.
 func agreed(events []rmrapp.Event) []rmrapp.Event {
 	asked := map[int]string{} // the node, by incarnation
-	last := map[int]int{}     // and the last that came of it
+	last := map[int]int{}     // and the last that came on that connection
+	main := func(e rmrapp.Event) bool { return e.Asked && asked[e.Incarnation] == nodeOf(e.ID) }
 	for i, e := range events {
 		if _, ok := asked[e.Incarnation]; !ok && e.Asked {
 			asked[e.Incarnation] = nodeOf(e.ID)
 		}
-		if asked[e.Incarnation] == nodeOf(e.ID) {
+		if main(e) {
 			last[e.Incarnation] = i
 		}
 	}
 	var out []rmrapp.Event
 	for i, e := range events {
-		if asked[e.Incarnation] == nodeOf(e.ID) || i > last[e.Incarnation] {
+		if main(e) || i > last[e.Incarnation] {
 			out = append(out, e)
 		}
 	}

@@ -215,7 +215,7 @@ func TestStatusFromAnyNode(t *testing.T) {
 		}
 	}
 	out := c.Nodes[2].Must("status")
-	for _, want := range []string{"unreachable", "node n1 can't be reached", "DISK FREE", "leader    none"} {
+	for _, want := range []string{"unreachable", "node n1 can't be reached", "DISK FREE", "leader     none"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is missing %s after the loss of two nodes:\n%s", want, time.Since(began), out)
 		}
