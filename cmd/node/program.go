@@ -21,6 +21,11 @@ func programCommands() []*command {
 			short:   "print a script that completes commands and topics in a shell",
 			example: "source <(floe completion bash)",
 			run:     runCompletion},
+		{name: "reference", args: "", min: 0, max: 0, local: true,
+			short:   "print the reference of all commands, as Markdown",
+			long:    "Print the reference of all commands with their flags, as Markdown; docs/commands.md is this.",
+			example: "floe reference > commands.md",
+			run:     runReference},
 	}
 }
 

@@ -83,6 +83,9 @@ func everyArg(int) bool   { return true }
 func firstArg(i int) bool { return i == 0 }
 func twoArgs(i int) bool  { return i < 2 }
 
+// addrOfOne is the help of --addr where it names one node.
+const addrOfOne = "`HOST:PORT` of the node's HTTP listener"
+
 // addFlags adds the flags of a command; with shared also those about how to
 // reach a node, which the shell has from its own start.
 func (c *command) addFlags(flags *pflag.FlagSet, shared bool) {
@@ -101,7 +104,7 @@ func (c *command) addFlags(flags *pflag.FlagSet, shared bool) {
 	if shared {
 		help := "`HOST:PORT[,...]` of the HTTP listeners of nodes, tried in turn; https:// or http:// may stand before"
 		if c.one {
-			help = "`HOST:PORT` of the node's HTTP listener"
+			help = addrOfOne
 		}
 		flags.Var(newNodes("127.0.0.1:7480"), "addr", help)
 		flags.Var(newText(""), "token-file", "`FILE` with your token, where rights come from one; FLOE_TOKEN holds the token itself")

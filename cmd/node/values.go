@@ -46,12 +46,23 @@ func newText(text string) *value {
 }
 
 func newDuration(d time.Duration) *value {
-	return &value{text: d.String(), kind: "duration", check: func(s string) (string, error) {
+	return &value{text: shortDuration(d), kind: "duration", check: func(s string) (string, error) {
 		if d, err := time.ParseDuration(s); err != nil || d <= 0 {
 			return "", fmt.Errorf("%q is not a duration above zero, such as 500ms, 5s or 2m", s)
 		}
 		return s, nil
 	}}
+}
+
+// shortDuration is a duration as people write it: 1m, not 1m0s.
+func shortDuration(d time.Duration) string {
+	text := d.String()
+	for _, zero := range []string{"0s", "0m"} {
+		if rest, cut := strings.CutSuffix(text, zero); cut && rest != "" && strings.HasSuffix(rest, map[string]string{"0s": "m", "0m": "h"}[zero]) {
+			text = rest
+		}
+	}
+	return text
 }
 
 // newOffOrLonger takes off, or a duration of at least that.
