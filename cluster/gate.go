@@ -21,14 +21,20 @@ type gate struct {
 	// acked hears what a follower has for good: the entry at index is
 	// committed and on its disk.
 	acked func(id string, index uint64)
+	// leadsTo tells whether this node, as the leader of a term, still has to
+	// reach another; heard takes in the commit index that a leader names
+	// in what is passed on.
+	leadsTo func(id string, term uint64) bool
+	heard   func(commit uint64)
 
 	rpcs   chan raft.RPC
 	closed chan struct{}
 	once   sync.Once
 	silent atomic.Bool
 
-	mu   sync.Mutex
-	full map[string]string // what followers without room said last
+	mu      sync.Mutex
+	full    map[string]string // what followers without room said last
+	reached map[string]*reach
 }
 
 var (
@@ -37,11 +43,11 @@ var (
 	_ raft.WithClose   = (*gate)(nil)
 )
 
-func newGate(inner *raft.NetworkTransport, mayVote func() error, hasRoom func(int) error, acked func(string, uint64)) *gate {
-	g := &gate{
-		NetworkTransport: inner, mayVote: mayVote, hasRoom: hasRoom, acked: acked,
-		rpcs: make(chan raft.RPC), closed: make(chan struct{}), full: map[string]string{},
-	}
+// open gives a gate, whose functions are set, what it stands before.
+func (g *gate) open(inner *raft.NetworkTransport) *gate {
+	g.NetworkTransport = inner
+	g.rpcs, g.closed = make(chan raft.RPC), make(chan struct{})
+	g.full, g.reached = map[string]string{}, map[string]*reach{}
 	go g.pass()
 	return g
 }
@@ -60,6 +66,9 @@ func (g *gate) pass() {
 			if err := g.refuses(rpc.Command); err != nil {
 				go turnAway(rpc, err)
 				continue
+			}
+			if r, ok := rpc.Command.(*raft.AppendEntriesRequest); ok {
+				g.heard(r.LeaderCommitIndex) // no heartbeat: those go by the handler
 			}
 			select {
 			case g.rpcs <- rpc:
@@ -121,8 +130,20 @@ func (g *gate) SetHeartbeatHandler(handle func(raft.RPC)) {
 	})
 }
 
-// AppendEntries sends entries or a heartbeat.
+// AppendEntries sends entries or a heartbeat. Entries are sent until they are
+// answered; see persist.
 func (g *gate) AppendEntries(id raft.ServerID, target raft.ServerAddress, r *raft.AppendEntriesRequest, reply *raft.AppendEntriesResponse) error {
+	try := func() error { return g.tryEntries(id, target, r, reply) }
+	if r.PrevLogEntry == 0 && len(r.Entries) == 0 && r.LeaderCommitIndex == 0 {
+		err := try()
+		g.noteHeartbeat(string(id), err == nil)
+		return err
+	}
+	return g.persist(string(id), r.Term, try)
+}
+
+// tryEntries sends entries or a heartbeat once.
+func (g *gate) tryEntries(id raft.ServerID, target raft.ServerAddress, r *raft.AppendEntriesRequest, reply *raft.AppendEntriesResponse) error {
 	if g.silent.Load() {
 		return errSilent
 	}
@@ -154,8 +175,9 @@ func (g *gate) withoutRoom(id string) string {
 	return g.full[id]
 }
 
-// InstallSnapshot sends a snapshot.
+// InstallSnapshot sends a snapshot, once the node answers.
 func (g *gate) InstallSnapshot(id raft.ServerID, target raft.ServerAddress, r *raft.InstallSnapshotRequest, reply *raft.InstallSnapshotResponse, data io.Reader) error {
+	g.awaitReach(string(id), r.Term)
 	if g.silent.Load() {
 		return errSilent
 	}
@@ -195,8 +217,11 @@ func (g *gate) TimeoutNow(id raft.ServerID, target raft.ServerAddress, r *raft.T
 	return g.NetworkTransport.TimeoutNow(id, target, r, reply)
 }
 
+// release ends what waits to be sent again; nothing is passed on any more.
+func (g *gate) release() { g.once.Do(func() { close(g.closed) }) }
+
 // Close ends the transport.
 func (g *gate) Close() error {
-	g.once.Do(func() { close(g.closed) })
+	g.release()
 	return g.NetworkTransport.Close()
 }

@@ -25,8 +25,13 @@ func gates(t *testing.T) (near, far *gate, rules *struct{ vote, room error }, ac
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := newGate(inner, func() error { return rules.vote }, func(int) error { return rules.room },
-			func(id string, index uint64) { acked[id] = max(acked[id], index) })
+		g := (&gate{
+			mayVote: func() error { return rules.vote },
+			hasRoom: func(int) error { return rules.room },
+			acked:   func(id string, index uint64) { acked[id] = max(acked[id], index) },
+			leadsTo: func(string, uint64) bool { return false },
+			heard:   func(uint64) {},
+		}).open(inner)
 		t.Cleanup(func() { g.Close() })
 		return g
 	}

@@ -16,15 +16,16 @@ import (
 // half is the raft half of a node while it runs: one Raft instance with what
 // belongs to it.
 type half struct {
-	n       *Node
-	raft    *raft.Raft
-	conf    raft.Config
-	trans   *gate
-	layer   *streamLayer
-	replica *replica
-	disk    *disk
-	reads   reads
-	gossip  atomic.Pointer[gossip]
+	n        *Node
+	raft     *raft.Raft
+	conf     raft.Config
+	trans    *gate
+	layer    *streamLayer
+	replica  *replica
+	disk     *disk
+	reads    reads
+	progress *progress // of the leader, as a follower hears of it
+	gossip   atomic.Pointer[gossip]
 
 	ready    atomic.Uint64 // the term whose barrier this leader has applied
 	caughtUp atomic.Bool   // was once as far as a leader
@@ -75,14 +76,18 @@ func (n *Node) startHalf() (h *half, err error) {
 	h = &half{n: n, conf: n.raftConfig(), disk: n.disk, done: make(chan struct{}), gone: make(chan struct{})}
 	h.replica = newReplica(n.state, &n.marks, n.disk.snaps.Newest())
 	h.layer = n.streams.forRaft(n.id)
-	h.trans = newGate(raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+	h.progress = newProgress(n.cfg.Timing)
+	h.trans = (&gate{
+		mayVote: n.mayVote, hasRoom: n.space.admit, acked: n.witness.acked, leadsTo: n.leadsTo,
+		heard: func(commit uint64) { h.progress.hear(time.Now(), commit) },
+	}).open(raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		ServerAddressProvider: n.book,
 		Logger:                n.raftLog,
 		Stream:                h.layer,
 		MaxPool:               4,
 		MaxRPCsInFlight:       1, // a pipeline may wedge, and gains nothing
 		Timeout:               max(5*n.cfg.Timing.Election, time.Second),
-	}), n.mayVote, n.space.admit, n.witness.acked)
+	}))
 	trans := h.trans
 	defer func() {
 		if err != nil {
@@ -177,6 +182,7 @@ func (h *half) stop() {
 	h.stopped = true
 	h.mu.Unlock()
 	shutdown := h.raft.Shutdown()
+	h.trans.release()
 	h.layer.Close() // wakes what waits for the network
 	if !h.awaitShutdown(shutdown) {
 		h.n.abandoned.Store(true)

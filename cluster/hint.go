@@ -75,7 +75,7 @@ func (h *half) hintPeer(ctx context.Context, id string, requests <-chan raft.App
 		case request := <-requests:
 			var reply raft.AppendEntriesResponse
 			// It may fail: raft's own message follows.
-			_ = h.trans.AppendEntries(raft.ServerID(id), raft.ServerAddress(id), &request, &reply)
+			_ = h.trans.tryEntries(raft.ServerID(id), raft.ServerAddress(id), &request, &reply)
 		case <-ctx.Done():
 			return
 		}

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hashicorp/raft"
+
 	"floe/fsm"
 )
 
@@ -157,8 +159,8 @@ func (h *half) verifyLeader() error {
 	return nil
 }
 
-// Ready returns nil once this node is a member that has a leader and has
-// caught up with one, else the reason why not, in words.
+// Ready returns nil while this node is a member that has a leader and has
+// caught up with it, else the reason why not, in words.
 func (n *Node) Ready() error {
 	h := n.half.Load()
 	if h == nil {
@@ -174,11 +176,15 @@ func (n *Node) Ready() error {
 		return errors.New("no leader")
 	case !h.caughtUp.Load():
 		return fmt.Errorf("catching up with leader %s", leader)
+	case h.raft.State() != raft.Leader:
+		if err := h.progress.lag(time.Now(), h.raft.AppliedIndex()); err != nil {
+			return fmt.Errorf("catching up with leader %s: %w", leader, err)
+		}
 	}
 	return nil
 }
 
-// catchUp notes when the node has been as far as a leader.
+// catchUp notes when the node has been as far as a leader since it started.
 func (h *half) catchUp(ctx context.Context) {
 	for ctx.Err() == nil {
 		changed, poked := h.n.leaders.changed.next(), h.n.poke.next()

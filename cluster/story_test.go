@@ -169,10 +169,14 @@ func (s *story) working() int {
 	return len(slices.DeleteFunc(slices.Clone(s.c.Nodes), func(n *clustertest.Node) bool { return stopped(n) || idles(n) }))
 }
 
-// heal ends all cuts and starts what is down. A node that is in no cluster yet
+// heal ends all cuts and starts what is down. Who says that it is ready soon
+// after has what was acknowledged before. A node that is in no cluster yet
 // is told where all others are: those that it knew may have moved, or left.
 func (s *story) heal() {
 	s.note("all is made well")
+	s.mu.Lock()
+	before := s.acked[:len(s.acked):len(s.acked)]
+	s.mu.Unlock()
 	s.c.Network.HealAll()
 	for _, n := range s.c.Nodes {
 		if n.Identity().State == logstore.New {
@@ -181,6 +185,12 @@ func (s *story) heal() {
 		}
 		if stopped(n) {
 			s.start(n)
+		}
+	}
+	time.Sleep(lagBound)
+	for _, n := range s.c.Nodes {
+		if n.Ready() == nil && len(before) > 0 && n.View().Graph.Topic(before[len(before)-1]) == nil {
+			s.Errorf("%s says that it is ready, and lacks %s", n.Name, before[len(before)-1])
 		}
 	}
 }
@@ -222,9 +232,7 @@ func (s *story) end() {
 	s.watch.quit()
 }
 
-// writeThroughAll makes a change through each member. Raft may wait for 10 s
-// before it tries again to reach a node that was cut off, so one that works may
-// yet be behind.
+// writeThroughAll makes a change through each member.
 func (s *story) writeThroughAll() {
 	for _, n := range s.c.Nodes {
 		if idles(n) {

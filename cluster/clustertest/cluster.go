@@ -221,17 +221,21 @@ func (c *Cluster) Leader() *Node {
 	return leader
 }
 
-// Follower returns a running node that does not lead.
+// Follower waits for a running node that is ready and does not lead.
 func (c *Cluster) Follower() *Node {
 	c.T.Helper()
 	leader := c.Leader()
-	for _, n := range c.Nodes {
-		if n.Running() && n != leader && n.Ready() == nil {
-			return n
+	var follower *Node
+	c.Wait("a follower", func() error {
+		for _, n := range c.Nodes {
+			if n.Running() && n != leader && n.Ready() == nil {
+				follower = n
+				return nil
+			}
 		}
-	}
-	c.T.Fatal("no follower")
-	return nil
+		return fmt.Errorf("none is ready")
+	})
+	return follower
 }
 
 // WaitReady waits until all running nodes are ready.
