@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"iter"
+	"math"
 	"math/bits"
 	"slices"
 )
@@ -54,11 +55,11 @@ type slot[V uint32 | uint64] struct {
 
 func (s *slot[V]) free() bool { return s.key[MaxMEID] == 0 }
 
-// find returns the slot of a key, or the free one where it would go.
-func (s *shard[V]) find(k *meidKey, h uint64) *slot[V] {
+// find returns the place of a key, or the free one where it would go.
+func (s *shard[V]) find(k *meidKey, h uint64) int {
 	for i := s.home(h); ; {
 		if sl := &s.slots[i]; sl.free() || sl.key == *k {
-			return sl
+			return i
 		}
 		if i++; i == len(s.slots) {
 			i = 0
@@ -78,7 +79,7 @@ func (m *hashed[V]) get(k *meidKey) (V, bool) {
 	if s == nil {
 		return 0, false
 	}
-	sl := s.find(k, h)
+	sl := &s.slots[s.find(k, h)]
 	return sl.value, !sl.free()
 }
 
@@ -114,6 +115,7 @@ func (k *meidKey) compare(o *meidKey) int { return bytes.Compare(k[:], o[:]) }
 type hashEdit[V uint32 | uint64] struct {
 	now   *hashed[V]
 	owned [mapShards]bool
+	room  int // slots that a shard which grows gets at least
 }
 
 func (m *hashed[V]) edit() *hashEdit[V] {
@@ -121,20 +123,45 @@ func (m *hashed[V]) edit() *hashEdit[V] {
 	return &hashEdit[V]{now: &now}
 }
 
-// put sets a value and returns the one before.
-func (e *hashEdit[V]) put(k *meidKey, v V) (old V, had bool) {
-	h := k.hash()
-	s := e.writable(h >> 52)
-	sl := s.find(k, h)
-	if !sl.free() {
-		old, sl.value = sl.value, v
+// expect has shards grow at once to what they need where the map comes to
+// hold n keys: as many as two standard deviations over the mean, at most
+// three quarters full. It is a hint.
+func (e *hashEdit[V]) expect(n int) {
+	mean := float64(n) / mapShards
+	e.room = int((mean+2*math.Sqrt(mean))*4/3) + 1
+}
+
+// warm reads the slots that a search for the hashes begins at, so that the
+// reads, most of which miss the processor's caches, go on side by side.
+func (e *hashEdit[V]) warm(hashes []uint64) (sum byte) {
+	for _, h := range hashes {
+		if s := e.now.shards[h>>52]; s != nil {
+			sum += s.slots[s.home(h)].key[MaxMEID]
+		}
+	}
+	return sum
+}
+
+// put sets a value and returns the one before. h is the key's hash. A value
+// that is there already is not written.
+func (e *hashEdit[V]) put(k *meidKey, h uint64, v V) (old V, had bool) {
+	s := e.now.shards[h>>52]
+	if s == nil {
+		s = e.writable(h >> 52)
+	}
+	i := s.find(k, h)
+	if sl := &s.slots[i]; !sl.free() {
+		if old = sl.value; old != v {
+			e.writable(h >> 52).slots[i].value = v // a copy has its slots at the same places
+		}
 		return old, true
 	}
+	s = e.writable(h >> 52)
 	if s.used+1 > len(s.slots)*3/4 {
-		s.grow()
-		sl = s.find(k, h)
+		s.grow(e.room)
+		i = s.find(k, h)
 	}
-	*sl = slot[V]{*k, v}
+	s.slots[i] = slot[V]{*k, v}
 	s.used++
 	e.now.n++
 	return 0, false
@@ -166,12 +193,12 @@ func (e *hashEdit[V]) writable(i uint64) *shard[V] {
 	return s
 }
 
-func (s *shard[V]) grow() {
+func (s *shard[V]) grow(room int) {
 	old := s.slots
-	s.slots = make([]slot[V], len(old)*5/4+4)
+	s.slots = make([]slot[V], max(len(old)*5/4+4, room))
 	for i := range old {
 		if !old[i].free() {
-			*s.find(&old[i].key, old[i].key.hash()) = old[i]
+			s.slots[s.find(&old[i].key, old[i].key.hash())] = old[i]
 		}
 	}
 }

@@ -129,6 +129,7 @@ type mapEdit struct {
 	ownIndex bool
 	digest   Digest
 	touched  []string
+	warmed   byte // keeps the reads of warm from being left out
 }
 
 func (m *MEIDMap) edit() *mapEdit {
@@ -140,20 +141,51 @@ func (m *MEIDMap) edit() *mapEdit {
 	return &mapEdit{was: m, hash: m.hashed.edit(), owners: o, digest: m.digest}
 }
 
-// assign gives an MEID to an owner.
-func (e *mapEdit) assign(meid string, id uint32) {
-	k := keyOf(meid)
-	old, had := e.hash.now.get(&k)
+// expect makes room for an edit that names that many MEIDs in all.
+func (e *mapEdit) expect(meids int) {
+	meids = min(meids, MaxMEIDs)
+	e.hash.expect(max(e.hash.now.n, meids))
+	e.touched = slices.Grow(e.touched, meids)
+}
+
+// assignAll gives MEIDs to an owner.
+func (e *mapEdit) assignAll(meids []string, id uint32) {
+	var keys [64]meidKey
+	var hashes [len(keys)]uint64
+	for len(meids) > 0 {
+		n := min(len(meids), len(keys))
+		for i, meid := range meids[:n] {
+			keys[i] = keyOf(meid)
+			hashes[i] = keys[i].hash()
+		}
+		e.warmed += e.hash.warm(hashes[:n])
+		for i, meid := range meids[:n] {
+			e.assign(&keys[i], hashes[i], meid, id)
+		}
+		meids = meids[n:]
+	}
+}
+
+func (e *mapEdit) assign(k *meidKey, h uint64, meid string, id uint32) {
+	old, had := e.hash.put(k, h, id)
 	if had && old == id {
 		return
 	}
-	e.hash.put(&k, id)
 	if had {
 		e.digest = e.digest.Sub(hashMEID(meid, e.owners.names[old]))
 		e.leave(old)
 	}
 	e.digest = e.digest.Add(hashMEID(meid, e.owners.names[id]))
 	e.owners.counts[id]++
+	e.touch(meid)
+}
+
+// touch notes an MEID. The list doubles, as append's growth would copy a long
+// one five times over.
+func (e *mapEdit) touch(meid string) {
+	if n := len(e.touched); n == cap(e.touched) {
+		e.touched = slices.Grow(e.touched, n+1)
+	}
 	e.touched = append(e.touched, meid)
 }
 
@@ -168,10 +200,7 @@ func (e *mapEdit) add(r *Record) error {
 	if e.hash.now.n+len(r.MEIDs) > MaxMEIDs {
 		return fmt.Errorf("more than %d MEIDs", MaxMEIDs)
 	}
-	id := e.owner(r.Owner)
-	for _, meid := range r.MEIDs {
-		e.assign(meid, id)
-	}
+	e.assignAll(r.MEIDs, e.owner(r.Owner))
 	return nil
 }
 
@@ -183,7 +212,7 @@ func (e *mapEdit) release(meid string) {
 	}
 	e.digest = e.digest.Sub(hashMEID(meid, e.owners.names[old]))
 	e.leave(old)
-	e.touched = append(e.touched, meid)
+	e.touch(meid)
 }
 
 // owner returns the number of an owner, a new one if need be.

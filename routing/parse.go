@@ -71,18 +71,12 @@ type openBlock struct {
 	routes int // rte, mse and del
 	maps   int // mme_ar and mme_del
 	seen   map[Key][]seenEntry
-	owners []seenOwner        // of the records so far
-	named  map[meidKey]uint32 // the place in owners of the last record that names an MEID
+	named  named
 }
 
 type seenEntry struct {
 	senders []string
 	line    int
-}
-
-type seenOwner struct {
-	owner string // empty: released
-	line  int
 }
 
 func (p *parser) fail(at field, code Code, format string, args ...any) {
@@ -209,8 +203,7 @@ func (p *parser) start(k Kind) {
 	if b := p.open; b != nil {
 		p.fail(p.fields[0], BadStructure, "the %v of line %d has no end: programs drop it", b.Kind, b.line)
 	}
-	p.open = &openBlock{Block: Block{Kind: k}, line: p.line, at: p.fields[0],
-		seen: map[Key][]seenEntry{}, named: map[meidKey]uint32{}}
+	p.open = &openBlock{Block: Block{Kind: k}, line: p.line, at: p.fields[0], seen: map[Key][]seenEntry{}}
 	if len(p.fields) > 2 {
 		p.open.ID = p.fields[2].text
 	}

@@ -268,14 +268,17 @@ func (p *parser) meids(b *openBlock, r *Record, f field) {
 		return
 	}
 	r.MEIDs = make([]string, 0, strings.Count(f.text, " ")+1)
+	b.named.begin(r.Owner, p.line)
 	stray := false
 	for at, meid := range words(f, &stray) {
 		if err := CheckMEID(meid); err != nil {
 			p.fail(at, BadMEID, "%v", err)
 			return
 		}
-		p.reassigned(b, at, meid, r.Owner)
 		r.MEIDs = append(r.MEIDs, meid)
+		if before := b.named.again(r.MEIDs); before != nil {
+			p.reassigned(at, meid, r.Owner, before)
+		}
 	}
 	if stray {
 		p.warn(f, StrayBlank, "more than one blank, or a tab, between MEIDs: programs lose MEIDs by it")
@@ -307,25 +310,16 @@ func words(f field, stray *bool) func(func(field, string) bool) {
 	}
 }
 
-// reassigned warns of an MEID that the block names again with another fate.
-func (p *parser) reassigned(b *openBlock, at field, meid, owner string) {
-	now := seenOwner{owner, p.line}
-	if n := len(b.owners); n == 0 || b.owners[n-1] != now {
-		b.owners = append(b.owners, now)
-	}
-	key := keyOf(meid)
-	i, again := b.named[key]
-	s := b.owners[i]
+// reassigned warns of an MEID that a record of the block named before.
+func (p *parser) reassigned(at field, meid, owner string, before *namedList) {
 	switch {
-	case !again:
-	case s.owner == owner:
-		p.warn(at, Duplicate, "MEID %s is in line %d as well", quote(meid), s.line)
+	case before.owner == owner:
+		p.warn(at, Duplicate, "MEID %s is in line %d as well", quote(meid), before.line)
 	case owner == "":
-		p.warn(at, Duplicate, "MEID %s is deleted here, line %d gives it to %s", quote(meid), s.line, s.owner)
-	case s.owner == "":
-		p.warn(at, Duplicate, "MEID %s goes to %s here, line %d deletes it", quote(meid), owner, s.line)
+		p.warn(at, Duplicate, "MEID %s is deleted here, line %d gives it to %s", quote(meid), before.line, before.owner)
+	case before.owner == "":
+		p.warn(at, Duplicate, "MEID %s goes to %s here, line %d deletes it", quote(meid), owner, before.line)
 	default:
-		p.warn(at, Duplicate, "MEID %s goes to %s, no longer to %s as in line %d", quote(meid), owner, s.owner, s.line)
+		p.warn(at, Duplicate, "MEID %s goes to %s, no longer to %s as in line %d", quote(meid), owner, before.owner, before.line)
 	}
-	b.named[key] = uint32(len(b.owners) - 1)
 }

@@ -68,6 +68,10 @@ type Edit struct {
 // Edit begins a change of s. It costs little until something is added.
 func (s State) Edit() *Edit { return &Edit{table: s.Table.edit(), meids: s.MEIDs.edit()} }
 
+// Expect makes room for an edit that names that many MEIDs in all. It is a
+// hint, and cheaper given early.
+func (e *Edit) Expect(meids int) { e.meids.expect(meids) }
+
 // Begin begins a block: a FullTable drops all routes.
 func (e *Edit) Begin(k Kind) error {
 	switch k {

@@ -121,7 +121,7 @@ func (e *tombstoneEdit) bury(meid string, index uint64) {
 		return // no map ever held it
 	}
 	k := keyOf(meid)
-	if old, had := e.hash.put(&k, index); had {
+	if old, had := e.hash.put(&k, k.hash(), index); had {
 		e.digest = e.digest.Sub(hashTombstone(meid, old))
 	}
 	e.digest = e.digest.Add(hashTombstone(meid, index))

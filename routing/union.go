@@ -50,7 +50,7 @@ func (m *MEIDMap) merge(first, second *MEIDMap, meids []string) *MEIDMap {
 			e.release(meid)
 			continue
 		}
-		e.assign(meid, e.owner(owner))
+		e.assignAll([]string{meid}, e.owner(owner))
 	}
 	merged, _ := e.commit()
 	return merged
