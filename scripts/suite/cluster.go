@@ -39,17 +39,14 @@ func clusterCommand(ctx context.Context, args []string) error {
 	return usage(clusterUsage, "can't %s", strings.Join(args[1:], " "))
 }
 
-// most is how many nodes a cluster may have here.
-const most = 20
-
 // clusterUp makes a cluster and goes on inside its hub, where its nodes can be
 // reached.
 func clusterUp(binary string, args []string) error {
 	count := 3
 	if len(args) == 1 {
 		n, err := strconv.Atoi(args[0])
-		if err != nil || n < 1 || n > most {
-			return usage(clusterUsage, "%q nodes: 1 to %d", args[0], most)
+		if err != nil || n < 1 || n > lab.Most {
+			return usage(clusterUsage, "%q nodes: 1 to %d", args[0], lab.Most)
 		}
 		count = n
 	}

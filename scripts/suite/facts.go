@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"floe/scripts/suite/check"
@@ -77,6 +78,11 @@ func (f facts) save(dir string) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, factsFile), b, 0o644)
+}
+
+// replaces says whether members may have gone, or been replaced by empty ones.
+func (f facts) replaces() bool {
+	return slices.Contains(f.Nemesis, schedule.Churn) || slices.Contains(f.Nemesis, schedule.Damage)
 }
 
 // saveLog keeps what the nodes, which have ended, committed.

@@ -26,6 +26,10 @@ const faultUsage = `usage: scripts/fault kill NODE...               end nodes wi
        scripts/fault power NODE...              the power fails: what was not synced is gone
        scripts/fault diskfull NODE...           no room on the disk
        scripts/fault diskhang NODE...           no write to the disk returns
+       scripts/fault diskerror NODE... once     the next sync of the disk fails; always: every write and sync
+       scripts/fault diskslow NODE... TIME      each sync takes so much longer: 300ms
+       scripts/fault damage NODE FILE           a bit of FILE (log, snapshot, meta, identity) is wrong when it starts anew
+       scripts/fault move NODE...               they start anew at another peer address
        scripts/fault clock NODE... OFFSET       the wall clock jumps: +1h, -90s
        scripts/fault leave|remove|replace NODE  a member leaves, is removed, or is removed and emptied
        scripts/fault return NODE...             it comes back
@@ -59,6 +63,12 @@ var faults = map[string]fault{
 	"replace":  {least: 1, most: 1, act: eachNode("removed and emptied", inTime((*lab.Node).Replace))},
 	"return":   {least: 1, act: eachNode("a member", inTime((*lab.Node).Return))},
 	"clock":    {least: 1, value: true, act: moveClocks},
+
+	"diskerror": {least: 1, value: true, act: diskError},
+	"diskslow":  {least: 1, value: true, act: diskSlow},
+	"damage":    {least: 1, most: 1, value: true, act: damage},
+	"move":      {least: 1, act: move},
+
 	"partition": {least: 1, act: func(l *lab.Lab, names []string, _ string) error {
 		return said(l.Partition(byHand("partition", names), names, false),
 			"%s: cut off from %s", strings.Join(names, ", "), strings.Join(l.Others(names), ", "))
@@ -166,6 +176,56 @@ func moveClocks(l *lab.Lab, names []string, value string) error {
 	return eachNode("clock moved by "+offset.String(), func(n *lab.Node) error { return n.SetClock(offset) })(l, names, "")
 }
 
+func diskError(l *lab.Lab, names []string, value string) error {
+	trouble := lab.Trouble(value)
+	if trouble != lab.FailsOnce && trouble != lab.Fails {
+		return usage(faultUsage, "diskerror %q: %s or %s", value, lab.FailsOnce, lab.Fails)
+	}
+	return eachNode("its disk fails, "+value, func(n *lab.Node) error { return n.Afflict(trouble) })(l, names, "")
+}
+
+func diskSlow(l *lab.Lab, names []string, value string) error {
+	delay, err := time.ParseDuration(value)
+	if err != nil || delay < time.Millisecond {
+		return usage(faultUsage, "diskslow %q: a time such as 300ms", value)
+	}
+	return eachNode("its disk is slow", func(n *lab.Node) error { return n.Afflict(lab.Slow(delay)) })(l, names, "")
+}
+
+// halfway is where a file is damaged by hand, in thousandths.
+const halfway = 500
+
+// damage damages a file of a node and says what the node does with it.
+func damage(l *lab.Lab, names []string, file string) error {
+	n, err := l.Node(names[0])
+	if err != nil {
+		return err
+	}
+	if err := n.Kill(); err != nil {
+		return err
+	}
+	path, at, err := n.Damage(file, halfway)
+	if err := said(err, "%s: a bit of byte %d of %s is wrong now", n.Name, at, path); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), memberLimit)
+	defer cancel()
+	err = n.Comes(ctx)
+	var refusal *lab.Refusal
+	if errors.As(err, &refusal) {
+		fmt.Printf("it does not start: %s\nreplace it: scripts/fault heal\n", refusal.Words)
+		return nil
+	}
+	return said(err, "it started all the same")
+}
+
+func move(l *lab.Lab, names []string, _ string) error {
+	if err := l.Move(names...); err != nil {
+		return err
+	}
+	return eachNode("started at another peer address", (*lab.Node).Start)(l, names, "")
+}
+
 // spoil makes a fault of a bad line.
 func spoil(verb string) func(*lab.Lab, []string, string) error {
 	return func(l *lab.Lab, names []string, value string) error {
@@ -206,12 +266,41 @@ func quality(verb, value string) (lab.Quality, error) {
 func heal(l *lab.Lab) error {
 	errs := []error{l.Heal("")}
 	for _, n := range l.Nodes {
-		errs = append(errs, n.Thaw(), makeRoom(n), n.Resume(), n.Start())
+		errs = append(errs, n.Thaw(), makeRoom(n), n.Resume(), relieve(n), n.Start())
 		if n.Offset != 0 {
 			errs = append(errs, n.SetClock(0))
 		}
 	}
+	for _, n := range l.Nodes {
+		errs = append(errs, repair(n))
+	}
 	return said(errors.Join(errs...), "everything is whole again")
+}
+
+// relieve gives a node its disk back and ends it where that may have failed.
+func relieve(n *lab.Node) error {
+	failed := n.Failed
+	if err := n.Relieve(); err != nil || !failed {
+		return err
+	}
+	return n.Kill()
+}
+
+// repair replaces a node by an empty one where it does not start since a file of it
+// is damaged.
+func repair(n *lab.Node) error {
+	if !n.Damaged {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), memberLimit)
+	defer cancel()
+	if n.Comes(ctx) == nil {
+		return nil
+	}
+	if err := said(n.Replace(ctx), "%s: removed and emptied, since it does not start", n.Name); err != nil {
+		return err
+	}
+	return n.Return(ctx)
 }
 
 // makeRoom empties a disk that was filled and ends the node, since it takes no
@@ -237,6 +326,12 @@ func show(l *lab.Lab) error {
 		}
 		if from.Filled() {
 			state += ", disk full"
+		}
+		switch {
+		case from.Failed:
+			state += ", disk failed or fails"
+		case from.Troubled():
+			state += ", disk slow"
 		}
 		if from.Offset != 0 {
 			state += fmt.Sprintf(", clock moved by %s", from.Offset)

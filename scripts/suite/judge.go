@@ -47,10 +47,13 @@ func judge(dir string, out io.Writer) error {
 		judgeChanges(&p, f, ops, dir)
 		p.Lost = max(p.Lost, replayed.Lost) // both count those of topics
 	}
-	p.Verdicts = append(p.Verdicts, replayed.Log, replayed.Stale, check.Terms(ops, f.Faults, slices.Contains(f.Nemesis, schedule.Churn)), check.Digest(ops))
+	p.Verdicts = append(p.Verdicts, replayed.Log, replayed.Stale, check.Terms(ops, f.Faults, f.replaces()), check.Digest(ops))
+	if slices.Contains(f.Nemesis, schedule.Damage) {
+		p.Verdicts = append(p.Verdicts, check.Damaged(f.Faults))
+	}
 	if f.Workload.has("members") {
 		p.Verdicts = append(p.Verdicts, check.Members(check.MembersRun{Ops: ops, Faults: f.Faults, Stay: nodeNames(f.Nodes),
-			Churned: slices.Contains(f.Nemesis, schedule.Churn), Configurations: replayed.Configurations}))
+			Churned: f.replaces(), Configurations: replayed.Configurations}))
 	}
 	if f.Workload.messages() {
 		if err := judgeMessages(&p, f, ops, dir); err != nil {
@@ -102,7 +105,7 @@ func judgeChanges(p *report.Page, f facts, ops []history.Op, dir string) {
 		p.Verdicts = append(p.Verdicts, check.Steady(ops, f.Steady, f.Majority))
 	}
 	p.Verdicts = append(p.Verdicts, check.NoQuorum(ops, f.Faults, nodeNames(f.Nodes), workload.Patience).Verdict)
-	p.Verdicts = append(p.Verdicts, check.Identity(ops, f.Workload.has("members") || slices.Contains(f.Nemesis, schedule.Churn)))
+	p.Verdicts = append(p.Verdicts, check.Identity(ops, f.Workload.has("members") || f.replaces()))
 }
 
 func judgeMessages(p *report.Page, f facts, ops []history.Op, dir string) error {

@@ -30,6 +30,7 @@ var errBroken = errors.New("a promise is broken")
 
 func main() {
 	lab.ServeWire()
+	lab.ServeTracer()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	err := dispatch(ctx, os.Args[1:])
 	interrupted := ctx.Err() != nil

@@ -17,8 +17,8 @@ const jepsenUsage = `usage: scripts/jepsen run [--workload graph|routes|meids|ev
                           [--nodes 3|5] [--time 120s] [--seed N] [--report DIR]
        scripts/jepsen check DIR      judge the history of an earlier run again
        scripts/jepsen planted NAME   build floe with a bug and catch it; --list says which there are
-kinds: kill, pause, churn; as root also partition, oneway, bridge, delay, loss, corrupt, power, diskfull,
-       diskhang, clock`
+kinds: kill, pause, churn, damage, move; as root also partition, oneway, bridge, delay, loss, corrupt, power,
+       diskfull, diskhang, diskerror, diskslow, clock`
 
 // options are the settings of a run.
 type options struct {

@@ -38,7 +38,7 @@ func TestBadOptionsAreErrorsOfUsage(t *testing.T) {
 			t.Errorf("%s: %v, want an error of usage", args, err)
 		}
 	}
-	for _, args := range [][]string{nil, {"fish"}, {"jepsen"}, {"jepsen", "walk"}, {"cluster"}, {"cluster", "floe", "up", "many"}, {"cluster", "floe", "up", "99"}, {"cluster", "floe", "exec", "n1"}, {"fault"}, {"fault", "fish"}, {"fault", "kill"}, {"fault", "heal", "n1"}, {"fault", "bridge", "n1", "n2"}, {"fault", "clock", "+1h"}, {"fault", "delay", "n1", "100ms"}} {
+	for _, args := range [][]string{nil, {"fish"}, {"jepsen"}, {"jepsen", "walk"}, {"cluster"}, {"cluster", "floe", "up", "many"}, {"cluster", "floe", "up", "99"}, {"cluster", "floe", "exec", "n1"}, {"fault"}, {"fault", "fish"}, {"fault", "kill"}, {"fault", "heal", "n1"}, {"fault", "bridge", "n1", "n2"}, {"fault", "clock", "+1h"}, {"fault", "delay", "n1", "100ms"}, {"fault", "diskerror", "once"}, {"fault", "diskslow", "n1"}, {"fault", "damage", "log"}, {"fault", "damage", "n1", "n2", "log"}, {"fault", "move"}} {
 		if err := dispatch(t.Context(), args); exitCode(err, false) != exitUsage {
 			t.Errorf("%q: %v, want an error of usage", args, err)
 		}

@@ -131,9 +131,10 @@ func (r *run) nemesis() *nemesis.Nemesis {
 }
 
 // steadyLeast is how long a majority has to be at work to be judged. A disk that
-// hangs may stall its node for a while before floe gives up on it.
+// hangs may stall its node for a while before floe gives up on it; a slow one may be
+// the leader's.
 func steadyLeast(k schedule.Kind) time.Duration {
-	if k == schedule.DiskHang {
+	if k == schedule.DiskHang || k == schedule.DiskSlow {
 		return 15 * time.Second
 	}
 	return 4 * time.Second

@@ -61,6 +61,8 @@ type Fault struct {
 	// Held is when it was there for certain: from when all of it was done to
 	// when it began to be undone.
 	Held Span `json:"held"`
+	// Damage is what came of damage to a file, nil where none was done.
+	Damage *Damage `json:"damage,omitempty"`
 }
 
 // EventRun is all that is known about the events of a run, during which the
@@ -289,8 +291,16 @@ func (c *eventChecker) expects(sub Subscriber, s Sent) bool {
 // shadow is how long before or after a fault a loss is laid at its door.
 const shadow = 2_000_000_000
 
-// ending are the kinds of fault that end a node with what it has queued.
-var ending = []string{"kill", "power", "diskfull", "churn"}
+// ending are the kinds of fault that end a node with what it has queued, when they
+// begin or when they end.
+var ending = []string{"kill", "power", "move", "diskfull", "diskerror", "damage", "churn"}
+
+// takesDown tells whether the nodes are down from when the fault is there until it
+// begins to be undone.
+func (f Fault) takesDown() bool { return slices.Contains([]string{"kill", "power", "move"}, f.Kind) }
+
+// losesData tells whether a node may begin anew with nothing after the fault.
+func (f Fault) losesData() bool { return f.Kind == "churn" || f.Kind == "damage" }
 
 // cause names the kind of fault that struck the publisher's node or the
 // subscriber's around the time of an event, or else a later end of the

@@ -179,8 +179,7 @@ func whatNodesSaid(run MessageRun) indexes {
 		slices.SortFunc(k.said[node], func(a, b history.Op) int { return int(a.End - b.End) })
 	}
 	for _, f := range run.Faults {
-		switch f.Kind {
-		case "kill", "power", "diskfull", "diskhang", "churn":
+		if slices.Contains(ending, f.Kind) || f.Kind == "diskhang" {
 			for _, n := range f.Nodes {
 				k.lost[n] = append(k.lost[n], Span{f.Start, f.End})
 			}

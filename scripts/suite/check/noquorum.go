@@ -73,15 +73,13 @@ func lostAt(t int64, faults []Fault, nodes []string) outage {
 		if t < f.Held.Start || t >= f.Held.End {
 			continue
 		}
-		switch f.Kind {
-		case "kill", "pause", "power":
+		switch {
+		case f.takesDown(), f.Kind == "pause":
 			down = append(down, f.Nodes...)
 			o.End = min(o.End, f.Held.End)
-		case "partition":
-			if f.Apart && len(f.Nodes) == len(nodes) {
-				found = true
-				o.End = min(o.End, f.Held.End)
-			}
+		case f.Kind == "partition" && f.Apart && len(f.Nodes) == len(nodes):
+			found = true
+			o.End = min(o.End, f.Held.End)
 		}
 	}
 	slices.Sort(down)

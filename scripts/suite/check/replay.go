@@ -94,7 +94,7 @@ func (r *replayer) sessions(ops []history.Op, faults []Fault) {
 // which may be long after its fault, begins with nothing.
 func wentAway(node string, before int64, faults []Fault) bool {
 	return slices.ContainsFunc(faults, func(f Fault) bool {
-		return f.Kind == "churn" && slices.Contains(f.Nodes, node) && f.Start < before
+		return f.losesData() && slices.Contains(f.Nodes, node) && f.Start < before
 	})
 }
 

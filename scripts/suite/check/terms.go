@@ -49,6 +49,6 @@ func Terms(ops []history.Op, faults []Fault, replaced bool) Verdict {
 // ended tells whether a node's process was ended between two moments.
 func ended(node string, from, to int64, faults []Fault) bool {
 	return slices.ContainsFunc(faults, func(f Fault) bool {
-		return (f.Kind == "kill" || f.Kind == "power") && slices.Contains(f.Nodes, node) && f.Start > from && f.Held.Start < to
+		return (f.takesDown() || f.Damage != nil) && slices.Contains(f.Nodes, node) && f.Start > from && f.Held.Start < to
 	})
 }

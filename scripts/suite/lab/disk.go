@@ -78,7 +78,7 @@ func (n *Node) PowerCut() error {
 		flags := uint32(noLogFlush)
 		err = errors.Join(err, ioctl(n.disk(), ext4Shutdown, uintptr(unsafe.Pointer(&flags))))
 	}
-	err = errors.Join(err, n.Process.signal(syscall.SIGKILL), n.Process.await(endLimit))
+	err = errors.Join(err, n.Process.signal(syscall.SIGKILL), n.Process.await(endLimit), n.stopTracer())
 	if err != nil || !mounted(n.disk()) {
 		return err
 	}

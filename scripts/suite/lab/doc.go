@@ -13,7 +13,10 @@
 //	cable     nft drops packets by direction (Partition, Oneway, Bridge)
 //	          a user-space wire delays, loses, doubles, damages them (Spoil)
 //	disk      ext4 on a loop device: filled (Fill), frozen (Freeze), its
-//	          power cut (PowerCut)
+//	          power cut (PowerCut); syncs and writes fail or are slow since
+//	          strace answers them (Afflict); a bit of a file is changed while
+//	          the node is down (Damage)
+//	address   that of the peer listener changes while the node is down (Move)
 //	clock     clock_gettime of the one process is replaced (SetClock)
 //	process   SIGKILL (Kill), SIGSTOP (Pause)
 //	member    floe leave, remove, join (Leave, Expel, Replace, Return)

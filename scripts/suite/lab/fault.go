@@ -117,13 +117,13 @@ func (l *Lab) unheard(name string) []string {
 	var hosts []string
 	for _, cuts := range l.Cuts {
 		for _, c := range cuts {
-			if from, err := l.Node(c.From); err == nil && c.To == name && !slices.Contains(hosts, from.Host) {
-				hosts = append(hosts, from.Host)
+			if from, err := l.Node(c.From); err == nil && c.To == name {
+				hosts = append(hosts, from.hosts()...)
 			}
 		}
 	}
 	slices.Sort(hosts)
-	return hosts
+	return slices.Compact(hosts)
 }
 
 // Interface takes the network interface of a node down, or up again.

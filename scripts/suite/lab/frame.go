@@ -14,9 +14,9 @@ const (
 	protocolUDP = 17
 )
 
-// address is the node's IP address as it stands in packets.
-func (n *Node) address() [4]byte {
-	a, err := netip.ParseAddr(n.Host)
+// inPackets is an IP address as it stands in packets.
+func inPackets(host string) [4]byte {
+	a, err := netip.ParseAddr(host)
 	if err != nil || !a.Is4() {
 		return [4]byte{}
 	}

@@ -49,7 +49,7 @@ func (n *Node) Renew(ctx context.Context) error {
 func (n *Node) empty() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.note(func() { n.Replaced = true })
+	n.note(func() { n.Replaced, n.Damaged = true, false })
 	return errors.Join(os.RemoveAll(n.Data()), n.lab.save())
 }
 
@@ -64,6 +64,37 @@ func (n *Node) Return(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("%s is not back: %w", n.Name, err)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// Refusal is that a node ended instead of serving, and what it wrote last.
+type Refusal struct{ Node, Words string }
+
+// Error implements error.
+func (r *Refusal) Error() string { return r.Node + " ended: " + r.Words }
+
+// lastWords is how many lines of a node that ended are passed on.
+const lastWords = 30
+
+// Comes starts the node and waits until it says how it is. A node that ends instead
+// is a *[Refusal].
+func (n *Node) Comes(ctx context.Context) error {
+	if err := n.Start(); err != nil {
+		return err
+	}
+	for {
+		if !n.Running() {
+			words, err := n.LastWords(lastWords)
+			return errors.Join(err, &Refusal{n.Name, words})
+		}
+		if _, err := n.floe(ctx, "status", "--json", "--addr", n.HTTP()); err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s runs and does not say how it is: %w", n.Name, ctx.Err())
 		case <-time.After(100 * time.Millisecond):
 		}
 	}

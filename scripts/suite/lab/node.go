@@ -32,6 +32,15 @@ type Node struct {
 	Offset time.Duration `json:"clock_ns,omitempty"`
 	// Replaced tells that the node lost its data and has to join the others.
 	Replaced bool `json:"replaced,omitempty"`
+	// Damaged tells that a file of it was damaged and not replaced since.
+	Damaged bool `json:"damaged,omitempty"`
+	// Moves counts the changes of its peer address.
+	Moves int `json:"moves,omitempty"`
+	// Trouble is what its disk does to it, Tracer the process that sees to that.
+	Trouble Trouble `json:"trouble,omitempty"`
+	// Failed tells that its disk may have failed since it was relieved last.
+	Failed bool    `json:"failed,omitempty"`
+	Tracer process `json:"tracer"`
 
 	lab *Lab
 	mu  sync.Mutex
@@ -55,8 +64,8 @@ func (n *Node) RTG() string { return fmt.Sprintf("%s:%d", n.Host, RTGPort) }
 // Ice is the address of the Ice listener.
 func (n *Node) Ice() string { return fmt.Sprintf("%s:%d", n.Host, IcePort) }
 
-// Peer is the address of the peer listener.
-func (n *Node) Peer() string { return fmt.Sprintf("%s:%d", n.Host, PeerPort) }
+// Peer is the address of the peer listener, which Move changes.
+func (n *Node) Peer() string { return fmt.Sprintf("%s:%d", n.peerHost(), PeerPort) }
 
 // Log is the file that holds what the node printed, over all its starts.
 func (n *Node) Log() string { return filepath.Join(n.lab.dir, n.Name+".log") }
@@ -70,13 +79,14 @@ func (n *Node) Data() string {
 }
 
 // arguments are those of floe. The first node starts alone, the others join
-// it; later starts go by what the data directory says.
+// it; later starts go by what the data directory says, and by where the others
+// are now.
 func (n *Node) arguments() []string {
-	args := []string{"start", "--data", n.Data(), "--id", n.Name, "--bind", n.Host, "--advertise", n.Host}
+	args := []string{"start", "--data", n.Data(), "--id", n.Name, "--bind", n.Host, "--peer", n.Peer()}
 	if n.lab.Namespaces { // beyond loopback floe wants to be told that this is meant
 		args = append(args, "--insecure=peer,http", "--allow-from", n.lab.Network())
 	}
-	if n.Number > 1 || n.Replaced {
+	if n.Number > 1 || n.Replaced || n.Moves > 0 {
 		args = append(args, "--join", strings.Join(n.others((*Node).Peer), ","))
 	}
 	return args
@@ -104,14 +114,17 @@ func (n *Node) Start() error {
 	if n.lab.Owner.PID != 0 {
 		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	}
-	fmt.Fprintf(log, "--- start %s: %s\n", time.Now().Format(time.RFC3339Nano), strings.Join(cmd.Args, " "))
+	fmt.Fprintf(log, "%s%s: %s\n", startMark, time.Now().Format(time.RFC3339Nano), strings.Join(cmd.Args, " "))
 	if err := n.lab.within(n.Name, func() error { return n.launch(cmd) }); err != nil {
 		return fmt.Errorf("start %s: %w", n.Name, err)
 	}
 	n.note(func() { n.Process = find(cmd.Process.Pid) })
 	go func() { _ = cmd.Wait() }() // reaps it; how it ended is in its log
-	return n.lab.save()
+	return errors.Join(n.startTracer(), n.lab.save())
 }
+
+// startMark begins the line in a node's log that tells of a start.
+const startMark = "--- start "
 
 // launch starts the program, in a lab with clocks by the node's own clock.
 func (n *Node) launch(cmd *exec.Cmd) error {
@@ -161,7 +174,7 @@ const endLimit = 10 * time.Second
 func (n *Node) Kill() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return errors.Join(n.Process.signal(syscall.SIGKILL), n.Thaw(), n.Process.await(endLimit))
+	return errors.Join(n.Process.signal(syscall.SIGKILL), n.Thaw(), n.Process.await(endLimit), n.stopTracer())
 }
 
 // Pause stops the node with SIGSTOP; Resume lets it go on.

@@ -104,8 +104,13 @@ func openTAP(name string) (*os.File, error) {
 func (l *Lab) lanes(n *Node, to *os.File) map[[4]byte]*lane {
 	lanes := map[[4]byte]*lane{}
 	for name, quality := range l.into(n.Name) {
-		if from, err := l.Node(name); err == nil {
-			lanes[from.address()] = newLane(quality, to)
+		from, err := l.Node(name)
+		if err != nil {
+			continue
+		}
+		one := newLane(quality, to)
+		for _, host := range from.hosts() {
+			lanes[inPackets(host)] = one
 		}
 	}
 	return lanes

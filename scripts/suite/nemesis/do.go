@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
+	"floe/scripts/suite/check"
 	"floe/scripts/suite/lab"
 	"floe/scripts/suite/schedule"
 )
@@ -43,6 +45,15 @@ func (n *Nemesis) do(s schedule.Step, victims []string) error {
 	case schedule.Churn:
 		n.goAway(victims[0], s.Exit)
 		return nil
+	case schedule.DiskError, schedule.DiskSlow:
+		return each(victims, func(v string) error { return n.afflict(v, s) })
+	case schedule.Damage:
+		return n.damage(victims[0], s)
+	case schedule.Move:
+		for _, v := range victims {
+			n.down[v]++
+		}
+		return n.Lab.Move(victims...)
 	}
 	return fmt.Errorf("no fault %q", s.Kind)
 }
@@ -50,7 +61,7 @@ func (n *Nemesis) do(s schedule.Step, victims []string) error {
 // undo ends a fault.
 func (n *Nemesis) undo(s schedule.Step, victims []string) error {
 	switch s.Kind {
-	case schedule.Kill, schedule.Power:
+	case schedule.Kill, schedule.Power, schedule.Move:
 		return each(victims, n.start)
 	case schedule.Pause:
 		return each(victims, n.resume)
@@ -63,6 +74,10 @@ func (n *Nemesis) undo(s schedule.Step, victims []string) error {
 	case schedule.Churn:
 		n.back(victims[0], comingBack)
 		return nil
+	case schedule.DiskError, schedule.DiskSlow:
+		return each(victims, n.relieve)
+	case schedule.Damage:
+		return n.repair(victims[0], comingBack)
 	}
 	return n.Lab.Heal(stepName(s))
 }
@@ -154,6 +169,32 @@ func (n *Nemesis) makeRoom(name string) error {
 	return errors.Join(n.Lab.Kill(name), n.Lab.Start(name))
 }
 
+// afflict has a node's disk fail or be slow.
+func (n *Nemesis) afflict(name string, s schedule.Step) error {
+	trouble := lab.Slow(s.Delay)
+	if s.Kind == schedule.DiskError {
+		trouble, n.failed[name] = lab.FailsOnce, true
+		if s.Lasting {
+			trouble = lab.Fails
+		}
+	}
+	return n.Lab.Afflict(name, trouble)
+}
+
+// relieve gives a node its disk back. Where that failed the node is started again,
+// as its operator would.
+func (n *Nemesis) relieve(name string) error {
+	err := n.Lab.Relieve(name)
+	if !n.failed[name] {
+		return err
+	}
+	delete(n.failed, name)
+	if err != nil || n.down[name] > 0 {
+		return err
+	}
+	return errors.Join(n.Lab.Kill(name), n.Lab.Start(name))
+}
+
 const (
 	// leaving is how long a node may take to go.
 	leaving = 6 * time.Second
@@ -166,7 +207,7 @@ const (
 // goAway has a member go. Where too much is broken the cluster may refuse, which
 // is for the history to tell and no error.
 func (n *Nemesis) goAway(name string, exit schedule.Exit) {
-	if n.down[name] > 0 || n.paused[name] > 0 {
+	if n.busy(name) || len(n.damaged) > 0 {
 		n.tell(name, string(exit), errBusy)
 		return
 	}
@@ -177,8 +218,11 @@ func (n *Nemesis) goAway(name string, exit schedule.Exit) {
 	n.tell(name, string(exit), err)
 }
 
-// errBusy says that another fault keeps a node from going or coming.
-var errBusy = errors.New("another fault has it")
+// errBusy says that another fault keeps a node from going or coming, or that it
+// would be the second to lose its data.
+var errBusy = errors.New("another fault has it, or would have one too many")
+
+func (n *Nemesis) busy(name string) bool { return n.down[name] > 0 || n.paused[name] > 0 }
 
 // back has a node that went come back. Where nobody can say whether it went it
 // is asked again at the end, since a removal may take effect late.
@@ -186,7 +230,7 @@ func (n *Nemesis) back(name string, patience time.Duration) {
 	if !n.away[name] {
 		return
 	}
-	if n.down[name] > 0 || n.paused[name] > 0 {
+	if n.busy(name) {
 		n.tell(name, "come back", errBusy)
 		return
 	}
@@ -195,6 +239,81 @@ func (n *Nemesis) back(name string, patience time.Duration) {
 	err := n.Lab.Return(ctx, name)
 	n.away[name] = err != nil || n.unsure[name]
 	n.tell(name, "come back", err)
+}
+
+// damage ends a node, damages a file of it and has it start: it may refuse, or do
+// as if nothing were. Only one node at a time loses its data, since what a majority
+// loses is lost.
+func (n *Nemesis) damage(name string, s schedule.Step) error {
+	if n.busy(name) || n.frozen[name] > 0 || len(n.damaged) > 0 || isAway(n.away) {
+		n.tell(name, "damage", errBusy)
+		return nil
+	}
+	if err := n.Lab.Kill(name); err != nil {
+		return err
+	}
+	what, err := n.Lab.Damage(name, s.File, s.Place)
+	if err != nil {
+		return err
+	}
+	n.damaged[name] = true
+	ctx, cancel := context.WithTimeout(context.Background(), starting)
+	defer cancel()
+	err = n.Lab.Comes(ctx, name)
+	n.outcome[s.Number] = outcome(what, err)
+	n.tell(name, "damage of "+what, err)
+	return nil
+}
+
+// isAway says whether any node may be no member.
+func isAway(away map[string]bool) bool {
+	return slices.Contains(slices.Collect(maps.Values(away)), true)
+}
+
+// starting is how long a node may take until it serves, or refuses to.
+const starting = 5 * time.Second
+
+// outcome is what came of damage when the node was started.
+func outcome(what string, err error) check.Damage {
+	var refusal *lab.Refusal
+	switch {
+	case err == nil:
+		return check.Damage{What: what, Serves: true}
+	case errors.As(err, &refusal):
+		return check.Damage{What: what, Words: refusal.Words}
+	}
+	return check.Damage{What: what}
+}
+
+// repair replaces a node that refuses to start by an empty one, as its operator
+// would, where the cluster lets it go. One that starts stays, and is looked at
+// once more at the end.
+func (n *Nemesis) repair(name string, patience time.Duration) error {
+	if !n.damaged[name] && !n.scarred[name] {
+		return nil
+	}
+	if n.busy(name) {
+		n.tell(name, "repair", errBusy)
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), starting)
+	defer cancel()
+	if err := n.Lab.Comes(ctx, name); err == nil {
+		delete(n.damaged, name)
+		n.scarred[name] = true
+		return nil
+	}
+	ctx, cancel = context.WithTimeout(context.Background(), leaving)
+	defer cancel()
+	if err := n.Lab.Go(ctx, name, schedule.Replace); err != nil {
+		n.tell(name, "replace", err)
+		return nil
+	}
+	delete(n.damaged, name)
+	delete(n.scarred, name)
+	n.away[name] = true
+	n.back(name, patience)
+	return nil
 }
 
 // tell notes how a change of members ended.

@@ -22,6 +22,14 @@ type Lab interface {
 	Empty(node string) error
 	Freeze(node string) error
 	Thaw(node string) error
+	Afflict(node string, t lab.Trouble) error
+	Relieve(node string) error
+	// Damage changes a bit of a file of a node that is down. Comes starts a node
+	// and waits until it serves; a [Refusal] is that it ended instead.
+	Damage(node, file string, place int) (what string, err error)
+	Comes(ctx context.Context, node string) error
+	// Move ends nodes and gives each another peer address.
+	Move(nodes ...string) error
 	SetClock(node string, offset time.Duration) error
 	Partition(name string, victims []string, apart bool) error
 	Oneway(name string, from, to []string) error
@@ -60,6 +68,25 @@ func (l nodes) PowerCut(node string) error { return l.on(node, (*lab.Node).Power
 func (l nodes) Empty(node string) error    { return l.on(node, (*lab.Node).Empty) }
 func (l nodes) Freeze(node string) error   { return l.on(node, (*lab.Node).Freeze) }
 func (l nodes) Thaw(node string) error     { return l.on(node, (*lab.Node).Thaw) }
+
+func (l nodes) Relieve(node string) error { return l.on(node, (*lab.Node).Relieve) }
+
+func (l nodes) Afflict(node string, t lab.Trouble) error {
+	return l.on(node, func(n *lab.Node) error { return n.Afflict(t) })
+}
+
+func (l nodes) Damage(node, file string, place int) (what string, err error) {
+	err = l.on(node, func(n *lab.Node) error {
+		path, at, err := n.Damage(file, place)
+		what = fmt.Sprintf("byte %d of %s", at, path)
+		return err
+	})
+	return what, err
+}
+
+func (l nodes) Comes(ctx context.Context, node string) error {
+	return l.on(node, func(n *lab.Node) error { return n.Comes(ctx) })
+}
 
 func (l nodes) Fill(node string, leave int64) error {
 	return l.on(node, func(n *lab.Node) error { return n.Fill(leave) })

@@ -27,6 +27,10 @@ type Nemesis struct {
 	full    map[string]bool // nodes that may have met a full disk
 	away    map[string]bool // nodes that may be no members
 	unsure  map[string]bool // nodes of which it is not known whether they went
+	failed  map[string]bool // nodes whose disk may have failed
+	damaged map[string]bool // nodes with a damaged file that are not known to do with it
+	scarred map[string]bool // nodes that started in spite of one
+	outcome map[int]check.Damage
 	faults  map[int]check.Fault
 }
 
@@ -76,6 +80,8 @@ func (n *Nemesis) Hold(ctx context.Context, s schedule.Step, during func(victims
 func (n *Nemesis) reset() {
 	n.victims, n.faults = map[int][]string{}, map[int]check.Fault{}
 	n.full, n.away, n.unsure = map[string]bool{}, map[string]bool{}, map[string]bool{}
+	n.failed, n.damaged, n.scarred = map[string]bool{}, map[string]bool{}, map[string]bool{}
+	n.outcome = map[int]check.Damage{}
 	n.down, n.paused, n.frozen = map[string]int{}, map[string]int{}, map[string]int{}
 }
 
@@ -113,6 +119,9 @@ func (n *Nemesis) begin(s schedule.Step) error {
 	f := check.Fault{Kind: string(s.Kind), Nodes: victims, Apart: s.Apart, Start: n.Log.Now(), End: history.Never}
 	err := n.do(s, victims)
 	f.Held = check.Span{Start: n.Log.Now(), End: history.Never}
+	if d, there := n.outcome[s.Number]; there {
+		f.Damage = &d
+	}
 	n.faults[s.Number] = f
 	return err
 }
@@ -153,9 +162,10 @@ func (n *Nemesis) whole() error {
 	undoing := n.Log.Now()
 	errs := []error{n.Lab.Heal("")}
 	for _, name := range n.Lab.Names() {
-		errs = append(errs, n.Lab.Thaw(name), n.makeRoom(name), n.Lab.Resume(name), n.Lab.SetClock(name, 0), n.Lab.Start(name))
+		errs = append(errs, n.Lab.Thaw(name), n.makeRoom(name), n.Lab.Resume(name), n.Lab.SetClock(name, 0), n.relieve(name), n.Lab.Start(name))
 	}
 	for _, name := range n.Lab.Names() {
+		errs = append(errs, n.repair(name, comingHome))
 		n.back(name, comingHome)
 	}
 	for number, f := range n.faults {

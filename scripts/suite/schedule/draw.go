@@ -43,6 +43,17 @@ func (d dice) step(nodes int, kinds []Kind) Step {
 	case Churn:
 		s.Victims, s.Length = d.one(nodes), d.between(2*time.Second, 5*time.Second)
 		s.Exit = []Exit{Leave, Remove, Replace}[d.IntN(3)]
+	case DiskError:
+		s.Victims, s.Length = d.victims(nodes, 80, 10), d.between(2*time.Second, 6*time.Second)
+		s.Lasting = d.chance(50)
+	case DiskSlow:
+		s.Victims, s.Length = d.victims(nodes, 70, 15), d.between(3*time.Second, 8*time.Second)
+		s.Delay = d.between(100*time.Millisecond, 800*time.Millisecond)
+	case Damage:
+		s.Victims, s.Length = d.one(nodes), d.between(2*time.Second, 4*time.Second)
+		s.File, s.Place = []string{"log", "log", "log", "snapshot", "meta", "identity"}[d.IntN(6)], d.IntN(1000)
+	case Move:
+		s.Victims, s.Length = d.victims(nodes, 70, 15), d.between(200*time.Millisecond, 3*time.Second)
 	}
 	return s
 }

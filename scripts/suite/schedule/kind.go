@@ -22,21 +22,26 @@ const (
 	Power     Kind = "power"     // the power fails: what was not synced is gone
 	DiskFull  Kind = "diskfull"  // a file takes the room that is left
 	DiskHang  Kind = "diskhang"  // no write to the disk returns
+	DiskError Kind = "diskerror" // a sync fails, or every write and sync
+	DiskSlow  Kind = "diskslow"  // each sync takes long
+	Damage    Kind = "damage"    // a bit of a file is changed while the node is down
+	Move      Kind = "move"      // killed, and started at another peer address
 	Clock     Kind = "clock"     // the wall clock jumps
 	Churn     Kind = "churn"     // a member leaves, is removed or is replaced, and comes back
 )
 
 // Kinds are all kinds, in the order they are listed for users.
-var Kinds = []Kind{Kill, Pause, Partition, Oneway, Bridge, Delay, Loss, Corrupt, Power, DiskFull, DiskHang, Clock, Churn}
+var Kinds = []Kind{Kill, Pause, Partition, Oneway, Bridge, Delay, Loss, Corrupt, Power, DiskFull, DiskHang, Clock, Churn, DiskError, DiskSlow, Damage, Move}
 
 // anywhere are the kinds that need no root.
-var anywhere = []Kind{Kill, Pause, Churn}
+var anywhere = []Kind{Kill, Pause, Churn, Damage, Move}
 
 // NeedsRoot says whether a fault of this kind needs a node with a network, a
 // disk and a clock of its own.
 func (k Kind) NeedsRoot() bool { return !slices.Contains(anywhere, k) }
 
-// NeedsDisk says whether a fault of this kind is one of the disk.
+// NeedsDisk says whether a fault of this kind needs a node with a file system of
+// its own.
 func (k Kind) NeedsDisk() bool { return slices.Contains([]Kind{Power, DiskFull, DiskHang}, k) }
 
 // Possible returns those of the kinds that can be carried out without root.

@@ -37,7 +37,7 @@ func Lasting(seed uint64, nodes int, kinds []Kind) (Step, bool) {
 	d := dice{rand.New(rand.NewPCG(seed, 0x6c617374))} // "last"
 	s := d.step(nodes, kinds)
 	most := (nodes - 1) / 2
-	if s.Kind == Bridge || s.Kind == Churn {
+	if s.Kind == Bridge || s.Kind == Churn || s.Kind == Damage {
 		most = 1
 	}
 	s.Victims, s.Apart = d.Perm(nodes)[:1+d.IntN(most)], false

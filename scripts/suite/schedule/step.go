@@ -18,11 +18,14 @@ type Step struct {
 	Victims  []int         `json:"victims"`             // node numbers from 1; Leader where that is who leads
 	Apart    bool          `json:"apart,omitempty"`     // partition: the victims are cut from one another as well
 	Incoming bool          `json:"incoming,omitempty"`  // oneway: the victims hear nothing; otherwise nobody hears them
-	Delay    time.Duration `json:"delay_ns,omitempty"`  // delay: how late a packet is, give or take a half
+	Delay    time.Duration `json:"delay_ns,omitempty"`  // delay: how late a packet is, give or take a half; diskslow: how long a sync takes
 	Percent  int           `json:"percent,omitempty"`   // loss, corrupt: how many packets of a hundred are hit
 	Room     int           `json:"room_mib,omitempty"`  // diskfull: how many MiB stay free
 	Offset   time.Duration `json:"offset_ns,omitempty"` // clock: how far it jumps
 	Exit     Exit          `json:"exit,omitempty"`      // churn: how the member goes
+	Lasting  bool          `json:"lasting,omitempty"`   // diskerror: every write and sync fails, not one sync
+	File     string        `json:"file,omitempty"`      // damage: log, snapshot, meta or identity
+	Place    int           `json:"place,omitempty"`     // damage: where in it, in thousandths
 }
 
 // Exit is a way in which a member goes before it comes back.
@@ -79,6 +82,15 @@ func (s Step) detail() string {
 		return fmt.Sprintf(": %+.0f s", s.Offset.Seconds())
 	case Churn:
 		return ": " + string(s.Exit)
+	case DiskError:
+		if s.Lasting {
+			return ": every write and sync"
+		}
+		return ": one sync"
+	case DiskSlow:
+		return fmt.Sprintf(": a sync takes %s longer", s.Delay)
+	case Damage:
+		return fmt.Sprintf(": a bit of its %s, at %.1f %%", s.File, float64(s.Place)/10)
 	}
 	return ""
 }
