@@ -132,8 +132,11 @@ func message(t *testing.T, n *floetest.Node) {
 	})
 }
 
-func startReady(t *testing.T, id string) *floetest.Node {
+// startReady starts a node, with more in its environment, and waits until it is ready.
+func startReady(t *testing.T, id string, env ...string) *floetest.Node {
+	t.Helper()
 	n := floetest.NewNode(t, id)
+	n.Env = env
 	n.Start()
 	floetest.Eventually(t, floetest.Patience, func() error {
 		if code, text := floetest.Get(n.HTTP(), "/readyz"); code != 200 {

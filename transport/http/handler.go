@@ -113,6 +113,8 @@ func (s *Server) routes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /v1/events", s.subscribe)
 	mux.HandleFunc("GET /v1/watch", s.watch)
 	s.paths["/v1/watch"] = true
+	mux.HandleFunc("GET /openapi.json", s.describe)
+	s.paths["/openapi.json"] = true
 	s.health(mux)
 	web.Handle(mux.Handle)
 	mux.HandleFunc("/", s.nowhere)
