@@ -22,9 +22,10 @@ func programCommands() []*command {
 			example: "source <(floe completion bash)",
 			run:     runCompletion},
 		{name: "reference", args: "", min: 0, max: 0, local: true,
-			short:   "print the reference of all commands, as Markdown",
-			long:    "Print the reference of all commands with their flags, as Markdown; docs/commands.md is this.",
-			example: "floe reference > commands.md",
+			short:   "print the reference of all commands, as Markdown or manual pages",
+			long:    "Print the reference of all commands with their flags, as Markdown; docs/commands.md is this.\nWith --man it is written as pages for man(1) instead, floe.1 and one for each command.",
+			flags:   referenceFlags,
+			example: "floe reference > commands.md\nfloe reference --man man1",
 			run:     runReference},
 	}
 }

@@ -71,7 +71,16 @@ func (c *command) manualFlags() []manualFlag {
 	return all
 }
 
-func runReference(_ context.Context, s *session, _ *call) error { return writeReference(s.out) }
+func referenceFlags(flags *pflag.FlagSet) {
+	flags.Var(newText(""), "man", "write manual pages into `DIR` instead, made if missing")
+}
+
+func runReference(_ context.Context, s *session, c *call) error {
+	if dir := c.text("man"); dir != "" {
+		return writeManPages(dir)
+	}
+	return writeReference(s.out)
+}
 
 const referenceHead = `# The command line
 
