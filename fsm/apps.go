@@ -20,6 +20,9 @@ type App struct {
 	Control []string `codec:"c,omitempty"`
 	// Node is the id of the node that serves it.
 	Node string `codec:"o"`
+	// Before is the id of the node that served it before Node, "" if none did
+	// since Serial.
+	Before string `codec:"b,omitempty"`
 	// Serial is the index of its registration: an app that started anew has
 	// another one, and holds nothing yet.
 	Serial uint64 `codec:"s"`
@@ -35,7 +38,7 @@ type App struct {
 
 // Equal tells whether two apps are alike in everything.
 func (a App) Equal(o App) bool {
-	return a.Name == o.Name && slices.Equal(a.Control, o.Control) && a.Node == o.Node && a.Serial == o.Serial &&
+	return a.Name == o.Name && slices.Equal(a.Control, o.Control) && a.Node == o.Node && a.Before == o.Before && a.Serial == o.Serial &&
 		a.Assigned == o.Assigned && a.Acked == o.Acked && a.Asked == o.Asked
 }
 
@@ -183,7 +186,7 @@ func (o SetServing) apply(d *draft) (Result, error) {
 	}
 	for _, a := range o.Assign {
 		if i, same := d.app(a.Name, a.Serial); same && d.Apps[i].Node != a.Node {
-			d.Apps[i].Node, d.Apps[i].Assigned = a.Node, d.at
+			d.Apps[i].Before, d.Apps[i].Node, d.Apps[i].Assigned = d.Apps[i].Node, a.Node, d.at
 		}
 	}
 	return Result{}, nil

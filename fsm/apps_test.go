@@ -52,7 +52,7 @@ func TestAppIsKnownByItsLatestRegistration(t *testing.T) {
 	}
 	moved := n.op(fsm.SetServing{Out: []string{"n2"}, Assign: []fsm.Assignment{{Name: "a:1", Serial: second.Serial, Node: "n3"}}})
 	n.op(fsm.AckApps{Acks: []fsm.AppAck{{Name: "a:1", Serial: second.Serial, Version: 9}, {Name: "a:1", Serial: second.Serial, Version: 8}}})
-	want.Node, want.Assigned, want.Acked = "n3", moved.Index, 9
+	want.Before, want.Node, want.Assigned, want.Acked = "n2", "n3", moved.Index, 9
 	if got, _ := n.View().App("a:1"); !got.Equal(want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}

@@ -18,6 +18,7 @@ func hashApp(a *App) topics.Digest {
 	return topics.Hash("app", func(w *topics.RecordWriter) {
 		w.Text(a.Name)
 		w.Text(a.Node)
+		w.Text(a.Before)
 		for _, n := range []uint64{a.Serial, a.Assigned, a.Acked} {
 			w.Uint(n)
 		}

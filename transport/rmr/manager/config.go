@@ -62,6 +62,9 @@ type Config struct {
 	WriteTimeout time.Duration
 	// DialTimeout limits connecting to one address of an app, 3 s if zero.
 	DialTimeout time.Duration
+	// Late is how long what another node sent, or this one on a connection that
+	// broke, may stay in the network, 3 s if zero.
+	Late time.Duration
 	// Redial is the longest pause between attempts to reach an app, 10 s if
 	// zero, dialling included.
 	Redial time.Duration
@@ -80,6 +83,7 @@ func (c Config) filled() Config {
 	orElse(&c.WriteTimeout, 5*time.Second)
 	orElse(&c.DialTimeout, 3*time.Second)
 	orElse(&c.Redial, 10*time.Second)
+	orElse(&c.Late, 3*time.Second)
 	if c.Member == nil {
 		c.Member = func() bool { return true }
 	}

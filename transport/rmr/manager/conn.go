@@ -126,22 +126,31 @@ func (t *timed) Read(b []byte) (int, error) {
 	return n, err
 }
 
+var errMayNot = errors.New("this node may push no more")
+
 // write sends one message with a text that is not copied; limit is how long its
-// other end may take nothing. After an error the connection is of no use: half a frame
-// may be out.
-func (c *conn) write(head, text []byte, limit time.Duration) error {
+// other end may take nothing, left how long it may go on as of now. After an
+// error the connection is of no use: half a frame may be out.
+func (c *conn) write(head, text []byte, limit time.Duration, left func() time.Duration) error {
 	parts := net.Buffers{head, text}
-	for {
-		_ = c.nc.SetWriteDeadline(time.Now().Add(limit))
+	for moved := time.Now(); ; {
+		now, may := time.Now(), left()
+		if may <= 0 {
+			return errMayNot
+		}
+		_ = c.nc.SetWriteDeadline(now.Add(min(may, moved.Add(limit).Sub(now))))
 		n, err := parts.WriteTo(c.nc)
-		if n == 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		if n > 0 {
+			moved = time.Now()
+		}
+		if !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(moved) >= limit {
 			return err
 		}
 	}
 }
 
-// patience bounds how long the system waits for its other end to take what was
-// sent; 0: it has no bound of ours.
+// patience bounds how long the system waits for its other end to take anything of
+// what was sent, also when this process has ended.
 func (c *conn) patience(d time.Duration) {
 	if tcp, ok := c.nc.(*net.TCPConn); ok {
 		setUserTimeout(tcp, d)
@@ -157,6 +166,12 @@ func (c *conn) stuck(since time.Duration) (stuck, lives bool) {
 	}
 	bytes, heard := untaken(tcp)
 	return bytes > 0, heard < since
+}
+
+// untaken tells whether the other end's system lacks part of what was sent.
+func (c *conn) untaken() bool {
+	stuck, _ := c.stuck(0)
+	return stuck
 }
 
 // abort closes the connection and has the system forget what was not sent:
@@ -175,7 +190,7 @@ const lingerTime = 30 * time.Second
 // the app then.
 func (c *conn) linger() {
 	c.belongsTo(nil)
-	time.AfterFunc(lingerTime, func() { _ = c.nc.Close() })
+	time.AfterFunc(lingerTime, c.abort)
 }
 
 // over tells whether the connection has ended.

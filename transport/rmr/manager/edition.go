@@ -49,6 +49,7 @@ const (
 // follow keeps edition and sessions up to the state until ctx ends.
 func (m *Manager) follow(ctx context.Context) {
 	var apps []fsm.App
+	var out []string
 	for ctx.Err() == nil {
 		changed := m.cfg.Group.Changed()
 		began := time.Now()
@@ -61,6 +62,8 @@ func (m *Manager) follow(ctx context.Context) {
 			m.serve(v)
 			m.wakeAll()
 		}
+		m.returned(v, out)
+		out = v.Distribution.Out
 		m.contents.sweep(e, began)
 		// What is dear to compute is not computed all the time.
 		waitFor(ctx, nil, min(max(minPause, 2*time.Since(began)), maxPause))
@@ -78,6 +81,20 @@ func (m *Manager) serve(v *fsm.View) {
 	for _, a := range v.Apps {
 		if a.Node == m.node {
 			m.post(a.Name, nil)
+		}
+	}
+}
+
+// returned has the apps that a node served before sent everything again where
+// that node is back: what its process sent last, before it died or while it was cut
+// off, may have come meanwhile.
+func (m *Manager) returned(v *fsm.View, out []string) {
+	for _, a := range v.Apps {
+		if a.Node != m.node || v.Distribution.IsOut(a.Before) || !slices.Contains(out, a.Before) {
+			continue
+		}
+		if s := m.session(a.Name); s != nil {
+			s.poke(s.void)
 		}
 	}
 }

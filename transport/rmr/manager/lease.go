@@ -30,6 +30,13 @@ func (l *lease) valid() bool {
 	return time.Now().Before(l.until)
 }
 
+// left returns how long the lease lasts; it is over if that is not positive.
+func (l *lease) left() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Until(l.until)
+}
+
 // extend returns whether there was no lease and now there is one.
 func (l *lease) extend(until time.Time) bool {
 	l.mu.Lock()

@@ -12,9 +12,15 @@ import (
 // step does what is due, and returns when something is due next if nothing
 // happens before.
 func (s *session) step(now time.Time) time.Duration {
+	repeat := s.repeat(now)
 	if s.out != nil {
+		if s.overdrawn() {
+			s.conn.abort()
+			s.broken(errMayNot.Error())
+			return 0
+		}
 		if now.Before(s.out.due) {
-			return s.out.due.Sub(now)
+			return min(s.out.due.Sub(now), s.untilOver())
 		}
 		if s.busy(now) {
 			return s.out.wait
@@ -42,7 +48,7 @@ func (s *session) step(now time.Time) time.Duration {
 	case s.base == nil && e == s.last && now.Before(s.repeatAt):
 		return s.repeatAt.Sub(now)
 	case s.base == e:
-		return never
+		return repeat
 	}
 	if c := s.content(e); len(c.texts) > 0 {
 		if pause := s.mayAsk(c, now); pause > 0 {
@@ -51,7 +57,7 @@ func (s *session) step(now time.Time) time.Duration {
 		return s.push(c)
 	}
 	s.holds(e) // nothing that matters to it changed
-	return never
+	return repeat
 }
 
 // askTime is how long a program that was started anew may take to ask.
@@ -71,7 +77,7 @@ func (s *session) mayAsk(c *content, now time.Time) time.Duration {
 func (s *session) push(c *content) time.Duration {
 	asked := s.owed
 	if s.conn.accepted || s.conn.proven.Load() {
-		s.conn.patience(0) // see busy
+		s.conn.patience(orphanTime - 5*time.Second) // see busy
 	}
 	s.last, s.base, s.owed = c.of, nil, false
 	s.unsure = append(s.unsure, c.of)
@@ -90,9 +96,9 @@ func (s *session) push(c *content) time.Duration {
 	}
 	s.m.counts.pushes.Add(1)
 	limit := forSize(s.m.cfg.AckTimeout, c.size)
-	s.out = &push{content: c, wait: limit, due: time.Now().Add(limit)}
+	s.out = &push{content: c, wait: limit, due: time.Now().Add(limit), asked: asked}
 	s.setStatus(func(st *status) { st.sent, st.sentAt = c.of.version, time.Now() })
-	return limit
+	return min(limit, s.untilOver())
 }
 
 // maxUnsure is how many editions are kept that an app may hold parts of.
@@ -135,6 +141,10 @@ var errNotAllowed = errors.New("another node may serve the app by now")
 // send writes the messages of a table. What may be sent is looked at right
 // before each.
 func (s *session) send(c *content, asked bool) error {
+	left := s.m.lease.left
+	if asked {
+		left = func() time.Duration { return never }
+	}
 	texts := c.texts
 	if s.torn && len(texts) == 1 {
 		// A start that meets an open table is answered, too: it gets a
@@ -153,7 +163,7 @@ func (s *session) send(c *content, asked bool) error {
 		copy(msg.XID[:], c.id)
 		head, err := proto.AppendHead(nil, &msg)
 		if err == nil {
-			err = s.conn.write(head, text, forSize(s.m.cfg.WriteTimeout, len(text)))
+			err = s.conn.write(head, text, forSize(s.m.cfg.WriteTimeout, len(text)), left)
 		}
 		if err != nil {
 			s.torn = s.torn || len(texts) > 1
@@ -169,6 +179,7 @@ func (s *session) holds(e *edition) {
 	s.base, s.last = e, e
 	s.unsure, s.lost = []*edition{e}, nil
 	s.foreign = s.foreign && !s.allowed()
+	s.settle(time.Now())
 	s.setStatus(func(st *status) { st.acked, st.ackedAt, st.err = e.version, time.Now(), "" })
 	s.noteAck()
 }
@@ -215,6 +226,21 @@ func (s *session) rejected(out *push, a *answer) {
 	s.setStatus(func(st *status) { st.err = out.what() + " refused: " + a.Text })
 	s.retryAt = time.Now().Add(pauses(s.refused, maxRetry))
 	s.refused++
+}
+
+// overdrawn tells whether a table that the app's system has not taken all of is under
+// way without a lease: another node may push by now, and the rest would
+// come after what that one sends.
+func (s *session) overdrawn() bool {
+	return !s.out.asked && !s.m.lease.valid() && s.conn.untaken()
+}
+
+// untilOver returns when a table under way is to be looked at, should the lease end.
+func (s *session) untilOver() time.Duration {
+	if left := s.m.lease.left(); left > 0 && !s.out.asked {
+		return left
+	}
+	return never
 }
 
 // probeTime is by when a system that takes nothing was asked again, and answered.

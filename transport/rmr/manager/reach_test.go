@@ -90,6 +90,7 @@ func TestWriteGoesOnWhileItIsTaken(t *testing.T) {
 	t.Cleanup(func() { _ = there.Close() })
 	c := &conn{nc: here}
 	const pieces = 30
+	always := func() time.Duration { return never }
 	read := make(chan int, 1)
 	go func() {
 		total, piece := 0, make([]byte, 100)
@@ -100,14 +101,18 @@ func TestWriteGoesOnWhileItIsTaken(t *testing.T) {
 		}
 		read <- total
 	}()
-	if err := c.write(make([]byte, 100), make([]byte, 100*(pieces-1)), 2*time.Second); err != nil {
+	if err := c.write(make([]byte, 100), make([]byte, 100*(pieces-1)), 2*time.Second, always); err != nil {
 		t.Error(err)
 	}
 	if got := <-read; got != 100*pieces {
 		t.Errorf("%d bytes came", got)
 	}
-	if err := c.write(make([]byte, 100), nil, 100*time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
+	if err := c.write(make([]byte, 100), nil, 100*time.Millisecond, always); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("nobody reads: %v", err)
+	}
+	over := time.Now().Add(100 * time.Millisecond)
+	if err := c.write(make([]byte, 100), nil, time.Hour, func() time.Duration { return time.Until(over) }); !errors.Is(err, errMayNot) {
+		t.Errorf("the lease is over: %v", err)
 	}
 }
 

@@ -35,6 +35,8 @@ type session struct {
 	torn    bool                // a table that was cut may be open in the app
 	foreign bool                // something was sent when another node may have served the app
 	dialled bool                // something was sent on a connection that was opened here
+	astray  bool                // what was sent elsewhere may come yet, and nobody hear of it
+	again   []time.Time         // when everything is sent once more for that
 
 	dials    chan dialed // open while one is under way
 	dialNext int         // of control
@@ -53,9 +55,10 @@ type session struct {
 // push is a table under way.
 type push struct {
 	*content
-	wait time.Duration
-	due  time.Time // when wait is over; then it counts as not answered
-	void bool      // an answer says nothing about what the app holds
+	wait  time.Duration
+	due   time.Time // when wait is over; then it counts as not answered
+	void  bool      // an answer says nothing about what the app holds
+	asked bool      // it answers a request
 }
 
 // answer is an acknowledgement.
@@ -160,6 +163,7 @@ func (s *session) begin(a fsm.App) {
 	s.serial, s.control, s.heard = a.Serial, a.Control, time.Now()
 	s.forget()
 	s.foreign, s.dialled, s.torn = false, false, s.m.cfg.Chunk > 0 // who served it before may have been cut short
+	s.astray, s.again = a.Before != "", nil
 	s.dialAt, s.dialWait = time.Time{}, 0
 	s.setStatus(func(st *status) { *st = status{address: first(a.Control), acked: a.Acked} })
 }
@@ -181,7 +185,7 @@ func (s *session) asked(a *ask) {
 	s.part()
 	s.forget()
 	s.m.moves(s.name, a.control)
-	s.conn, s.control, s.owed, s.torn, s.dialled = a.conn, a.control, true, false, false
+	s.conn, s.control, s.owed, s.torn, s.dialled, s.astray, s.again = a.conn, a.control, true, false, false, false, nil
 	s.conn.belongsTo(s)
 	s.serial = 0
 	s.setStatus(func(st *status) { *st = status{address: first(a.control), connected: true} })
@@ -197,6 +201,30 @@ func (s *session) doubt() {
 	}
 }
 
+// orphanTime is how long a system tries to deliver what a process sent that ended.
+const orphanTime = 35 * time.Second
+
+// settle has everything sent once more when what went astray has come or never
+// will: soon for what the network held up, and again for what the system of a process
+// that was killed went on sending.
+func (s *session) settle(now time.Time) {
+	if s.astray {
+		s.astray, s.again = false, []time.Time{now.Add(s.m.cfg.Late), now.Add(s.m.cfg.Late + orphanTime)}
+	}
+}
+
+// repeat doubts what the app holds when it is time to, and returns when it is next.
+func (s *session) repeat(now time.Time) time.Duration {
+	for len(s.again) > 0 && !now.Before(s.again[0]) {
+		s.again = s.again[1:]
+		s.doubt()
+	}
+	if len(s.again) == 0 {
+		return never
+	}
+	return s.again[0].Sub(now)
+}
+
 // broken drops the connection.
 func (s *session) broken(why string) {
 	if s.conn != nil {
@@ -205,8 +233,8 @@ func (s *session) broken(why string) {
 	if s.out != nil || s.owed {
 		why += " before the table was acknowledged"
 	}
-	if s.out != nil && len(s.out.texts) > 1 {
-		s.torn = true
+	if s.out != nil {
+		s.torn, s.astray = s.torn || len(s.out.texts) > 1, true
 	}
 	s.conn, s.owed, s.out, s.base = nil, false, nil, nil
 	s.dialAt, s.repeatAt = time.Now().Add(s.dialWait), time.Time{}
@@ -227,12 +255,15 @@ func (s *session) allowed() bool {
 }
 
 // part leaves a connection for another one. A table under way may be the
-// app's own: its answer has to find the connection open.
+// app's own: its answer has to find the connection open. One of which the app has
+// only a part would come late, and is dropped.
 func (s *session) part() {
 	switch {
 	case s.conn == nil:
 	case s.out == nil:
 		_ = s.conn.nc.Close()
+	case s.conn.untaken():
+		s.conn.abort()
 	default:
 		s.conn.linger()
 	}
