@@ -32,13 +32,19 @@ type Figures struct {
 	Differs bool
 	// Alive is how many nodes gossip holds to be alive, this one included.
 	Alive int
+	// Nodes tells of each node that made itself known, by id, whether gossip
+	// holds it to be alive.
+	Nodes map[string]bool
+	// GossipHealth is 0 while this node hears the others in time, and grows to 8
+	// the worse that goes.
+	GossipHealth int
 }
 
 // Figures looks at this node alone. While Raft runs it waits for no disk.
 func (n *Node) Figures() Figures {
 	h := n.half.Load()
 	if h == nil {
-		f := Figures{State: "stopped"}
+		f := Figures{State: "stopped", Nodes: n.aliveByID()}
 		f.addStore(n, n.openedDisk())
 		return f
 	}
@@ -46,10 +52,19 @@ func (n *Node) Figures() Figures {
 	f := Figures{State: strings.ToLower(r.State().String()), Term: r.CurrentTerm(), LastIndex: r.LastIndex(), CommitIndex: r.CommitIndex(), AppliedIndex: r.AppliedIndex()}
 	f.SnapshotIndex, _ = strconv.ParseUint(r.Stats()["last_snapshot_index"], 10, 64) // Raft prints a number, and has no other way to ask
 	f.addStore(n, h.disk)
+	f.Nodes = n.aliveByID()
 	if g := h.gossip.Load(); g != nil {
-		f.Alive = g.list.NumMembers()
+		f.Alive, f.GossipHealth = g.list.NumMembers(), g.list.GetHealthScore()
 	}
 	return f
+}
+
+func (n *Node) aliveByID() map[string]bool {
+	alive := map[string]bool{}
+	for _, m := range n.View().Members {
+		alive[m.ID] = n.Alive(m.ID)
+	}
+	return alive
 }
 
 func (n *Node) openedDisk() *disk {

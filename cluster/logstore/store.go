@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
@@ -259,6 +260,13 @@ type Sizes struct {
 	FreePages, PendingPages int
 	// FreeBytes is the size of the free pages.
 	FreeBytes int64
+	// Writes counts writes to the file, WriteTime is how long they and the
+	// flushes to the disk took in all. Both begin at 0 when the file is opened or
+	// replaced by a smaller one.
+	Writes    uint64
+	WriteTime time.Duration
+	// OpenReads are the reads of the file that are under way.
+	OpenReads int
 }
 
 // Sizes returns the figures as they are now.
@@ -272,6 +280,7 @@ func (s *Store) Sizes() (Sizes, error) {
 	if b, ok := s.db.(statsBackend); ok {
 		st := b.Stats()
 		z.FreePages, z.PendingPages, z.FreeBytes = st.FreePageN, st.PendingPageN, int64(st.FreeAlloc)
+		z.Writes, z.WriteTime, z.OpenReads = uint64(st.TxStats.GetWrite()), st.TxStats.GetWriteTime(), st.OpenTxN
 	}
 	return z, nil
 }

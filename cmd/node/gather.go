@@ -41,6 +41,7 @@ func newFamily(kind prometheus.ValueType, name, help string, labels []string) fa
 // figures are what one scrape looks at. Each part is taken once, so that the
 // sums hold in every scrape.
 type figures struct {
+	node      string
 	events    delivery.Stats
 	native    native.Stats
 	messages  messageFigures
@@ -55,6 +56,7 @@ type figures struct {
 // figures takes them from a running node.
 func (n *node) figures() figures {
 	return figures{
+		node:   n.cluster.ID(),
 		events: n.hub.Stats(), native: n.native.Stats(), messages: n.messageFigures(), apps: n.manager.Apps(), view: n.cluster.View(), cluster: n.cluster.Figures(),
 		standing: n.standing(), listeners: n.listenerFigures(), secrets: n.certificateFigures(),
 	}
@@ -85,7 +87,7 @@ func (g *gatherer) Collect(out chan<- prometheus.Metric) {
 	s.native(now.native)
 	s.messages(now.messages)
 	s.apps(now.view, now.apps)
-	s.graph(now.view, g.measure(now.view.Graph))
+	s.graph(now.view, g.measure(now.view.Graph), now.node)
 	s.raft(now.cluster, now.standing)
 	s.store(now.cluster)
 	s.listeners(now.listeners)

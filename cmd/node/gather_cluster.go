@@ -9,6 +9,7 @@ import (
 )
 
 var (
+	nodeInfo       = gauge("floe_node_info", "1 for this node: its id, its cluster, and the version of its program.", "node", "cluster", "version")
 	appliedIndex   = gauge("floe_applied_index", "Raft index this node's copy stands at.")
 	topicsCount    = gauge("floe_topics", "Topics in the graph.")
 	linksCount     = gauge("floe_links", "Links in the graph.")
@@ -30,10 +31,16 @@ var (
 	raftCommit     = gauge("floe_raft_commit_index", "Raft index that is known to be committed.")
 	raftApplied    = gauge("floe_raft_applied_index", "Raft index that Raft has applied.")
 	raftSnapshot   = gauge("floe_raft_snapshot_index", "Raft index of the newest snapshot, 0 for none.")
+	nodeAlive      = gauge("floe_node_alive", "1 for a node that gossip holds to be alive, else 0.", "node")
+	gossipHealth   = gauge("floe_gossip_health_score", "0 while this node hears the others in time; it grows to 8 the worse that goes.")
 	gossipAlive    = gauge("floe_gossip_members", "Nodes that gossip holds to be alive, this one included.")
 	storeBytes     = gauge("floe_store_bytes", "Size of the log's database file.")
 	storeFree      = gauge("floe_store_free_pages", "Pages of the log's database that can be used again.")
 	storeFreeBytes = gauge("floe_store_free_bytes", "Bytes of the log's database that can be used again.")
+	storePending   = gauge("floe_store_pending_pages", "Pages of the log's database that can be used again once open reads end.")
+	storeOpenReads = gauge("floe_store_open_reads", "Reads of the log's database that are under way.")
+	storeWrites    = counter("floe_store_writes_total", "Writes to the log's database file.")
+	storeWriteTime = counter("floe_store_write_seconds_total", "How long these writes took, with the flushes to the disk.")
 	storeStalled   = gauge("floe_store_stalled_seconds", "For how long the oldest disk operation has been running, 0 where none is.")
 	storeFailed    = gauge("floe_store_failed", "1 once the disk failed, which ends this node's part in the cluster, else 0.")
 )
@@ -60,7 +67,8 @@ func (n *node) standing() standing {
 	return s
 }
 
-func (s samples) graph(v *fsm.View, sizes graphSizes) {
+func (s samples) graph(v *fsm.View, sizes graphSizes, id string) {
+	s.put(nodeInfo, 1, id, v.ClusterID, programVersion())
 	s.put(appliedIndex, float64(v.Index))
 	s.put(topicsCount, float64(v.Graph.Len()))
 	s.put(linksCount, float64(sizes.links))
@@ -87,12 +95,20 @@ func (s samples) raft(f cluster.Figures, at standing) {
 	s.put(raftApplied, float64(f.AppliedIndex))
 	s.put(raftSnapshot, float64(f.SnapshotIndex))
 	s.put(gossipAlive, float64(f.Alive))
+	s.put(gossipHealth, float64(f.GossipHealth))
+	for id, alive := range f.Nodes {
+		s.put(nodeAlive, yesNo(alive), id)
+	}
 }
 
 func (s samples) store(f cluster.Figures) {
 	s.put(storeBytes, float64(f.FileBytes))
 	s.put(storeFree, float64(f.FreePages))
 	s.put(storeFreeBytes, float64(f.FreeBytes))
+	s.put(storePending, float64(f.PendingPages))
+	s.put(storeOpenReads, float64(f.OpenReads))
+	s.put(storeWrites, float64(f.Writes))
+	s.put(storeWriteTime, f.WriteTime.Seconds())
 	s.put(storeStalled, f.Stalled.Seconds())
 	s.put(storeFailed, yesNo(f.Failed))
 	s.put(diskFree, float64(f.Free))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"floe/transport/ice/server"
 	"floe/transport/rmr/relay"
@@ -23,6 +24,8 @@ type listenerStats struct {
 	name              string
 	badInput, refused uint64
 	connections       int
+	// received counts RMR messages.
+	received uint64
 	// peer has what only the peer port counts; nil for others.
 	peer *peerStats
 }
@@ -52,6 +55,7 @@ func messageListeners(stats []relay.ListenerStats) []listenerStats {
 		sum.badInput += l.BadInput
 		sum.refused += l.Refused
 		sum.connections += l.Connections
+		sum.received += l.Received
 	}
 	return sums
 }
@@ -75,6 +79,9 @@ func (s samples) listeners(all []listenerStats) {
 		s.put(badInput, float64(l.badInput), l.name)
 		s.put(refused, float64(l.refused), l.name)
 		s.put(connections, float64(l.connections), l.name)
+		if strings.HasPrefix(l.name, "rmr") {
+			s.put(messagesReceived, float64(l.received), l.name)
+		}
 		if l.peer != nil {
 			s.put(packetsDropped, float64(l.peer.droppedPackets))
 			s.put(acceptErrors, float64(l.peer.acceptErrors))

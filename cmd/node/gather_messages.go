@@ -3,16 +3,19 @@ package main
 import (
 	"cmp"
 	"slices"
+	"strconv"
 
 	"floe/fsm"
 	"floe/transport/rmr/manager"
 	"floe/transport/rmr/relay"
 )
 
-// mostEndpoints and mostApps bound the endpoints and apps that have figures of
-// their own; endpoints beyond are summed up under an empty name.
+// mostEndpoints, mostRoutes and mostApps bound the endpoints, routes and apps
+// that have figures of their own; endpoints and routes beyond are summed up
+// under empty names.
 const (
 	mostEndpoints = 1000
+	mostRoutes    = 1000
 	mostApps      = 10_000
 )
 
@@ -23,6 +26,11 @@ var (
 	messagesQueued    = gauge("floe_messages_queued", "RMR messages that wait for an endpoint or are being written.")
 	messagesPublished = counter("floe_messages_published_total", "RMR messages that went to topics.")
 
+	messagesReceived = counter("floe_messages_received_total", "RMR messages that came, by listener.", "listener")
+	routeMessages    = counter("floe_route_messages_total", "RMR messages that went by the entries of a type and subscription id.", "mtype", "subid")
+
+	endpointConnected = gauge("floe_endpoint_connected", "1 while there is a connection to an endpoint.", "endpoint")
+	badAnswers        = counter("floe_endpoint_bad_input_total", "Connections to endpoints that were closed for what came on them.")
 	endpointOffered   = counter("floe_endpoint_offered_total", "RMR messages offered to an endpoint.", "endpoint")
 	endpointDelivered = counter("floe_endpoint_delivered_total", "RMR messages delivered to an endpoint.", "endpoint")
 	endpointDropped   = counter("floe_endpoint_dropped_total", "RMR messages of an endpoint that were dropped, for any reason.", "endpoint")
@@ -67,6 +75,8 @@ func (s samples) messages(stats messageFigures) {
 	s.put(messagesDropped, float64(stats.tooLarge), "too_large")
 	s.put(messagesQueued, float64(stats.Total.Queued))
 	s.put(messagesPublished, float64(stats.Published))
+	s.put(badAnswers, float64(stats.BadAnswers))
+	s.routes(stats.Routes)
 	for _, reason := range relay.Reasons() {
 		s.put(messagesDropped, float64(stats.Total.Dropped[reason]), reason.String())
 	}
@@ -94,13 +104,32 @@ func (s samples) messages(stats messageFigures) {
 	}
 }
 
+// routes adds what went by routes, the busiest first.
+func (s samples) routes(all []relay.RouteStats) {
+	slices.SortStableFunc(all, func(a, b relay.RouteStats) int { return cmp.Compare(b.Messages, a.Messages) })
+	var rest uint64
+	for i, r := range all {
+		if i < mostRoutes {
+			s.put(routeMessages, float64(r.Messages), strconv.Itoa(int(r.MType)), strconv.Itoa(int(r.SubID)))
+			continue
+		}
+		rest += r.Messages
+	}
+	if len(all) > mostRoutes {
+		s.put(routeMessages, float64(rest), "", "")
+	}
+}
+
 func (s samples) endpoint(e *relay.EndpointStats) {
 	s.put(endpointOffered, float64(e.Offered), e.Name)
 	s.put(endpointDelivered, float64(e.Delivered), e.Name)
 	s.put(endpointDropped, float64(e.Lost()), e.Name)
 	s.put(endpointQueued, float64(e.Queued), e.Name)
 	s.put(endpointBytes, float64(e.QueuedBytes), e.Name)
-	s.put(endpointDead, yesNo(e.Dead), e.Name)
+	if e.Name != "" { // the sum of the others has no state
+		s.put(endpointDead, yesNo(e.Dead), e.Name)
+		s.put(endpointConnected, yesNo(e.Connected), e.Name)
+	}
 }
 
 // apps adds what the state knows of apps, and what this node knows of those

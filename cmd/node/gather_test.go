@@ -6,7 +6,10 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,6 +24,7 @@ import (
 	"floe/topics"
 	"floe/transport/delivery"
 	"floe/transport/ice/proto"
+	rmr "floe/transport/rmr/proto"
 )
 
 // scraped are the families of one scrape, by name.
@@ -57,7 +61,9 @@ func scrapeNode(t *testing.T, address string) scraped {
 // checkSums checks that offered = delivered + dropped + queued.
 func (s scraped) checkSums(t *testing.T) {
 	t.Helper()
-	for prefix, label := range map[string]string{"floe_events": "face", "floe_subscriber": "subscriber", "floe_link": "target"} {
+	for prefix, label := range map[string]string{
+		"floe_events": "face", "floe_subscriber": "subscriber", "floe_link": "target", "floe_messages": "", "floe_endpoint": "endpoint",
+	} {
 		offered, rest := s.sums(prefix+"_offered_total", label), map[string]float64{}
 		for _, name := range []string{"_delivered_total", "_dropped_total", "_queued"} {
 			for key, v := range s.sums(prefix+name, label) {
@@ -235,17 +241,108 @@ func publishBatch(t *testing.T, address string, target proto.Identity, n int) {
 	if _, err := io.ReadFull(conn, make([]byte, proto.HeaderSize)); err != nil {
 		t.Fatal(err)
 	}
-	b, at := proto.BeginBatch(nil)
-	for range n {
-		b = append(append(b, proto.AppendTarget(nil, target, "")...), proto.AppendTail(nil, "message", proto.ModeNormal, proto.Context{}, ice.Text("x"))...)
-	}
-	if _, err := conn.Write(proto.EndBatch(b, at, n, 0)); err != nil {
+	if _, err := conn.Write(eventBatch(target, n)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := conn.Write(proto.AppendClose(nil)); err != nil {
 		t.Fatal(err)
 	}
 	_, _ = io.Copy(io.Discard, conn) // until the server has read it all
+}
+
+// What was offered is delivered, dropped or queued, at every scrape, also
+// while events and messages come by the thousand and queues overflow.
+func TestSumsHoldUnderLoad(t *testing.T) {
+	r, address := start(t, "--queue-events", "50")
+	iceAt, ok := r.out.await(`listening for ice +(\S+)`, nil)
+	rmrAt, too := r.out.await(`listening for rmr +(\S+)`, nil)
+	if !ok || !too {
+		t.Fatal(r.out.String())
+	}
+	for _, args := range [][]string{{"create", "A", "B", "C"}, {"link", "A", "B"}, {"routes", "relay", "on"}} {
+		if code, _, errs := runLive(address, args...); code != 0 {
+			t.Fatal(args, errs)
+		}
+	}
+	gone := nobody(t).Endpoints[0]
+	routes := filepath.Join(t.TempDir(), "routes.rt")
+	if err := os.WriteFile(routes, fmt.Appendf(nil, "newrt|start\nmse|1|-1|%s:%d\nmse|2|-1|topic:A\nnewrt|end\n", gone.Host, gone.Port), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := runLive(address, "routes", "load", routes); code != 0 {
+		t.Fatal(errs)
+	}
+	c, err := ice.Dial(iceAt, 5*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	subscribe(t, c, "B", publisher(t, c, "C"))
+	subscribe(t, c, "B", nobody(t))
+
+	events := eventBatch(publisher(t, c, "A").Identity, 100)
+	var messages []byte
+	for i := range 100 {
+		if messages, err = rmr.Append(messages, &rmr.Message{Type: int32(i%3 + 1), SubID: -1, Src: []byte("load:1"), Payload: []byte("x")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop := make(chan struct{})
+	var load sync.WaitGroup
+	for at, bytes := range map[string][]byte{iceAt: events, rmrAt: messages} {
+		load.Go(func() { flood(t, at, bytes, stop) })
+	}
+	defer load.Wait()
+	defer close(stop)
+
+	var now scraped
+	scrapes := 0
+	waitFor(t, func() bool {
+		now = scrapeNode(t, address)
+		scrapes++
+		return scrapes >= 100 && now.of("floe_subscriber_delivered_total", "topic", "B", "subscriber", "IceStorm/C.publish") > 10_000 &&
+			now.of("floe_subscriber_dropped_total", "topic", "B", "subscriber", "nobody") > 1000 && now.of("floe_messages_dropped_total", "reason", "no_entry") > 1000 &&
+			now.of("floe_messages_published_total") > 1000 && now.of("floe_endpoint_dropped_total", "endpoint", fmt.Sprintf("%s:%d", gone.Host, gone.Port)) > 0
+	})
+	if t.Failed() {
+		t.Logf("after %d scrapes: %v", scrapes, now)
+	}
+	if went, came := now.of("floe_route_messages_total", "mtype", "2", "subid", "-1"), now.of("floe_messages_received_total", "listener", "rmr"); went <= 1000 || came < 3*went-300 {
+		t.Errorf("%v messages by the route to a topic, %v came for three types", went, came)
+	}
+}
+
+// flood writes the same bytes again and again, and throws away what is answered.
+func flood(t *testing.T, at string, b []byte, stop <-chan struct{}) {
+	conn, err := net.Dial("tcp", at)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	var answers sync.WaitGroup
+	answers.Go(func() { _, _ = io.Copy(io.Discard, conn) }) // ends with the connection
+	defer answers.Wait()
+	defer conn.Close()
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		if _, err := conn.Write(b); err != nil {
+			t.Error(err)
+			return
+		}
+	}
+}
+
+// eventBatch is a batch request of n events.
+func eventBatch(target proto.Identity, n int) []byte {
+	b, at := proto.BeginBatch(nil)
+	for range n {
+		b = append(append(b, proto.AppendTarget(nil, target, "")...), proto.AppendTail(nil, "message", proto.ModeNormal, proto.Context{}, ice.Text("x"))...)
+	}
+	return proto.EndBatch(b, at, n, 0)
 }
 
 // A scrape stays bounded: 1000 topics, links and receivers have figures of
@@ -259,12 +356,16 @@ func TestScrapesAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := scraped{}
+	got, samples := scraped{}, 0
 	for _, family := range all {
 		got[family.GetName()] = family
+		samples += len(family.GetMetric())
 		if most := 1002; len(family.GetMetric()) > most {
 			t.Errorf("%s has %d samples, want %d at most", family.GetName(), len(family.GetMetric()), most)
 		}
+	}
+	if samples > 15_000 { // as http.md says, less what endpoints and routes would have
+		t.Errorf("%d samples for %d topics", samples, n)
 	}
 	got.checkSums(t)
 	for name, want := range map[string]float64{

@@ -62,13 +62,14 @@ type node struct {
 	leaders   atomic.Uint64 // how many this node saw come
 	// seedProblem says why the seed of routes can't be loaded; nil: it can.
 	seedProblem atomic.Pointer[string]
+	changes     *prometheus.HistogramVec
 	settings    sync.Mutex // guards the options that change while the node runs
 }
 
 // build makes a node that listens and has its data, and does nothing yet. On
 // error nothing is left open.
 func build(o *options) (*node, error) {
-	n := &node{options: o, started: time.Now(), leave: make(chan struct{}), listening: map[string]string{}}
+	n := &node{options: o, started: time.Now(), changes: newChanges(), leave: make(chan struct{}), listening: map[string]string{}}
 	n.log = newLogger(o)
 	for _, step := range []func() error{n.openTLS, n.openPort, n.openSockets, n.openCluster, n.makeFederation, n.makeDelivery, n.makeIce, n.makeNative, n.makeRMR, n.makeNBI, n.makeHTTP} {
 		if err := step(); err != nil {
@@ -210,7 +211,7 @@ func (n *node) makeHTTP() error {
 		RefuseReserved: n.options.text("refuse-reserved") == "true",
 		Program:        programVersion(),
 
-		Collectors: []prometheus.Collector{&gatherer{look: n.figures}},
+		Collectors: []prometheus.Collector{&gatherer{look: n.figures}, n.changes},
 	})
 	return nil
 }

@@ -43,6 +43,7 @@ type Relay struct {
 	tables       atomic.Uint64
 	badAnswers   atomic.Uint64
 	alarms       alarms
+	routes       routeCounts
 
 	// life keeps goroutines from being started once the Relay waits for them.
 	life sync.Mutex

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"floe/fsm"
 	"floe/transport/rmr"
 	"floe/transport/rmr/proto"
@@ -114,6 +116,22 @@ func TestRoutes(t *testing.T) {
 		t.Errorf("dropped %v, %d tables", got, s.Tables)
 	}
 	balanced(t, s)
+
+	// Messages are counted by route: once, however many copies there are, and
+	// over a table that replaces an entry or takes one away.
+	want := []relay.RouteStats{{MType: 1, SubID: -1, Messages: 2}, {MType: 1, SubID: 7, Messages: 1}, {MType: 2, SubID: -1, Messages: 3},
+		{MType: 3, SubID: -1, Messages: 3}, {MType: 4, SubID: -1, Messages: 1}}
+	if d := cmp.Diff(want, s.Routes); d != "" {
+		t.Errorf("routes: %s", d)
+	}
+	n.load(t, "mse | 1 | -1 | "+toB, "mse | 2 | -1 | "+toA)
+	send(t, stranger, n.rmr, text(1, "again"))
+	if r := receive(t, b); string(r.Payload) != "again" {
+		t.Errorf("got %q", r.Payload)
+	}
+	if d := cmp.Diff([]relay.RouteStats{{MType: 1, SubID: -1, Messages: 3}, {MType: 2, SubID: -1, Messages: 3}}, n.Stats().Routes); d != "" {
+		t.Errorf("routes of the next table: %s", d)
+	}
 }
 
 // Nobody gets its own messages back, whatever name the route has for it.

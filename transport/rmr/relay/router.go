@@ -95,9 +95,11 @@ func (t *router) sender(m *proto.Message) *origin {
 
 func (t *router) byEntry() (Reason, bool) {
 	e := t.snap.table.Lookup(t.msg.Type, t.msg.SubID, t.origin.Sender)
-	switch {
-	case e == nil:
+	if e == nil {
 		return NoEntry, false
+	}
+	t.relay.routes.add(e)
+	switch {
 	case t.mode == topicsOnly:
 		return NoEntry, t.publishAll(e)
 	case e.ByMEID:

@@ -75,5 +75,6 @@ func (r *Relay) update() {
 	if s.table != old.table {
 		r.turns.Prune(s.table)
 		r.topicTurns.Prune(s.table)
+		r.routes.prune(s.table)
 	}
 }

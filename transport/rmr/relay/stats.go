@@ -14,6 +14,8 @@ type Stats struct {
 	Total Counts
 	// Endpoints are those there are, sorted by name.
 	Endpoints []EndpointStats
+	// Routes are those that messages went by, sorted by type and subscription id.
+	Routes []RouteStats
 	// Listeners are in the order in which they were served.
 	Listeners []ListenerStats
 	// Published counts the copies that went to topics.
@@ -64,7 +66,7 @@ func (r *Relay) Stats() Stats {
 	defer r.mu.RUnlock()
 	s := Stats{
 		Version: r.current.Load().version, Total: r.past, Published: r.published.Load(),
-		BadAnswers: r.badAnswers.Load(), HealthChecks: r.healthChecks.Load(), Tables: r.tables.Load(), Alarms: r.alarms.list(),
+		BadAnswers: r.badAnswers.Load(), HealthChecks: r.healthChecks.Load(), Tables: r.tables.Load(), Alarms: r.alarms.list(), Routes: r.routes.list(),
 	}
 	for _, e := range r.endpoints {
 		one := e.stats()
