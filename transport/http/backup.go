@@ -23,10 +23,10 @@ const backupPart = 256 << 10
 func (s *Server) backup(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), patience(r))
 	defer cancel()
-	if stale(r) {
-		v := s.config.Group.View()
-		s.describeCopy(w, v)
-		ctx = context.WithValue(ctx, copyKey{}, v)
+	ctx, err := s.withCopy(ctx, w, r)
+	if err != nil {
+		fail(w, err)
+		return
 	}
 	v, err := s.view(ctx, r)
 	if err != nil {

@@ -133,15 +133,18 @@ func (s *Server) answer(c call) http.Handler {
 		ctx, cancel := context.WithTimeout(r.Context(), patience(r))
 		defer cancel()
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(patience(r) + bodyTimeout)) // httptest's recorder has none
-		if stale(r) {
-			v := s.config.Group.View()
-			s.describeCopy(w, v)
-			ctx = context.WithValue(ctx, copyKey{}, v)
+		ctx, err := s.withCopy(ctx, w, r)
+		if err != nil {
+			fail(w, err)
+			return
 		}
 		v, err := c(ctx, r)
 		if err != nil {
 			fail(w, err)
 			return
+		}
+		if r.Method != http.MethodGet { // what it changed is in the copy
+			w.Header().Set(indexHeader, strconv.FormatUint(s.config.Group.View().Index, 10))
 		}
 		if t, ok := v.(text); ok {
 			t.send(w)
@@ -170,10 +173,39 @@ func stale(r *http.Request) bool {
 // describe, so that the answer is the state at exactly that index.
 type copyKey struct{}
 
+// indexHeader says in answers how far a copy is, and in stale reads how far it has
+// to be: who passes what a change was answered with sees that change.
+const indexHeader = "Floe-Index"
+
+// withCopy has a stale read answered from this node's own copy, once that is as far
+// as the caller asks.
+func (s *Server) withCopy(ctx context.Context, w http.ResponseWriter, r *http.Request) (context.Context, error) {
+	if !stale(r) {
+		return ctx, nil
+	}
+	index, err := strconv.ParseUint(cmp.Or(r.Header.Get(indexHeader), "0"), 10, 64)
+	if err != nil {
+		return nil, refuse(api.BadRequest, fmt.Sprintf("%s is %q, not an index", indexHeader, r.Header.Get(indexHeader)))
+	}
+	for {
+		changed := s.config.Group.Changed()
+		v := s.config.Group.View()
+		if v.Index >= index {
+			s.describeCopy(w, v)
+			return context.WithValue(ctx, copyKey{}, v), nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, refuse(api.Timeout, fmt.Sprintf("the copy of node %s is at index %d, asked for was %d", s.config.Nodes.ID(), v.Index, index))
+		}
+	}
+}
+
 // describeCopy says in headers how good this node's own copy is.
 func (s *Server) describeCopy(w http.ResponseWriter, v *fsm.View) {
 	w.Header().Set("Floe-Node", s.config.Nodes.ID())
-	w.Header().Set("Floe-Index", strconv.FormatUint(v.Index, 10))
+	w.Header().Set(indexHeader, strconv.FormatUint(v.Index, 10))
 	age := -1.0
 	if a := s.config.Nodes.ContactAge(); a >= 0 {
 		age = a.Seconds()

@@ -123,7 +123,7 @@ var parameters = map[string]parameter{
 	"cost":               {"integer", "the event's cost"},
 	"context*":           {"string", "KEY=VALUE of the event's context; may be repeated"},
 	"GET /v1/watch from": {"integer", "the index after which changes are wanted; those to come unless given"},
-	"stale":              {"boolean", "answer from the asked node's own copy, with or without a majority; headers say how good it is"},
+	"stale":              {"boolean", "answer from the asked node's own copy, with or without a majority; headers say how good it is, and in the request Floe-Index how far it has to be"},
 }
 
 // needed are the parameters without which a call is refused.
