@@ -24,3 +24,13 @@ func (n *Node) ApplyRaw(data []byte) uint64 {
 	_ = f.Error()
 	return f.Index()
 }
+
+// SetRPCsInFlight has nodes that start from now on send that many requests to
+// a follower before the first is answered.
+func SetRPCsInFlight(n int) { rpcsInFlight = n }
+
+// Pipeline has Raft's transport open a pipeline to another node.
+func (n *Node) Pipeline(id string) error {
+	_, err := n.half.Load().trans.AppendEntriesPipeline(raft.ServerID(id), raft.ServerAddress(id))
+	return err
+}

@@ -51,6 +51,10 @@ func (h *half) spawn(f func()) bool {
 // finish has the half stop; the phase then follows the identity.
 func (h *half) finish() { h.once.Do(func() { close(h.done) }) }
 
+// rpcsInFlight is 1, which is no pipeline: that of Raft may wedge towards one
+// follower, see DESIGN.md. A variable for the benchmark of what it costs.
+var rpcsInFlight = 1
+
 func (n *Node) raftConfig() raft.Config {
 	t := n.cfg.Timing
 	c := *raft.DefaultConfig()
@@ -85,7 +89,7 @@ func (n *Node) startHalf() (h *half, err error) {
 		Logger:                n.raftLog,
 		Stream:                h.layer,
 		MaxPool:               4,
-		MaxRPCsInFlight:       1, // a pipeline may wedge, and gains nothing
+		MaxRPCsInFlight:       rpcsInFlight,
 		Timeout:               max(5*n.cfg.Timing.Election, time.Second),
 	}))
 	trans := h.trans

@@ -21,7 +21,7 @@ type realNode struct {
 	done chan error
 }
 
-func startReal(t *testing.T, change func(*cluster.Config)) *realNode {
+func startReal(t testing.TB, change func(*cluster.Config)) *realNode {
 	t.Helper()
 	port, err := wire.Listen(wire.Config{Bind: "127.0.0.1:0"})
 	if err != nil {
@@ -42,7 +42,7 @@ func startReal(t *testing.T, change func(*cluster.Config)) *realNode {
 	return r
 }
 
-func (r *realNode) close(t *testing.T) {
+func (r *realNode) close(t testing.TB) {
 	t.Helper()
 	r.stop()
 	if err := <-r.done; err != nil {
@@ -56,7 +56,7 @@ func (r *realNode) close(t *testing.T) {
 }
 
 // waitReal waits in real time.
-func waitReal(t *testing.T, what string, condition func() error) {
+func waitReal(t testing.TB, what string, condition func() error) {
 	t.Helper()
 	deadline := time.After(30 * time.Second)
 	for {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/memberlist"
@@ -53,6 +54,18 @@ func (n *Network) Cut(from, to string) {
 	n.mu.Unlock()
 	for _, c := range broken {
 		c.Close()
+	}
+}
+
+// LoseAnswers has all get lost that to sends from now on over connections that
+// from has made to it by now. They stay open.
+func (n *Network) LoseAnswers(from, to string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for c := range n.conns {
+		if c.dialled && c.from == from && c.to == to {
+			c.deaf.Store(true)
+		}
 	}
 }
 
@@ -222,6 +235,7 @@ func (h *Host) dial(address string, queue func(*Host) chan net.Conn, timeout tim
 	}
 	near, far := net.Pipe()
 	a := h.network.keep(near, h, to)
+	a.dialled = true
 	b := h.network.keep(far, h, to)
 	t := time.NewTimer(timeout)
 	defer t.Stop()
@@ -242,6 +256,8 @@ type conn struct {
 	network  *Network
 	from, to string
 	ends     [2]*Host
+	dialled  bool // this is from's end
+	deaf     atomic.Bool
 }
 
 func (n *Network) keep(c net.Conn, from, to *Host) *conn {
@@ -250,6 +266,16 @@ func (n *Network) keep(c net.Conn, from, to *Host) *conn {
 	defer n.mu.Unlock()
 	n.conns[k] = struct{}{}
 	return k
+}
+
+// Read reads; a deaf end loses what comes.
+func (c *conn) Read(b []byte) (int, error) {
+	for {
+		n, err := c.Conn.Read(b)
+		if err != nil || !c.deaf.Load() {
+			return n, err
+		}
+	}
 }
 
 // Close closes one end, and so both.
