@@ -31,7 +31,7 @@ func (o ChangeFacts) apply(d *draft) (Result, error) {
 	d.Routes.Facts = next
 	if !changes.Empty() {
 		d.touch(&d.derived, changes)
-		d.unite(changes.MEIDs, changes)
+		d.setUnion(d.Routes.union.Merge(d.Routes.Loaded, next.State(), changes), changes.MEIDs)
 	}
 	r := d.routesResult()
 	r.Count = len(changes.Routes) + distinct(changes.MEIDs)

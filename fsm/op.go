@@ -175,6 +175,10 @@ type StageRoutes struct {
 	// Part counts from 0, which begins the load.
 	Part   int          `codec:"n,omitempty"`
 	Blocks []RouteBlock `codec:"b"`
+	// MEIDs is how many MEIDs the whole load names, said in its first part so
+	// that there is room for them; 0 if unknown. It changes no outcome, and
+	// programs that do not know it pass over it.
+	MEIDs int `codec:"m,omitempty"`
 }
 
 // CommitRoutes makes a load of that many parts the routes, all at once. The

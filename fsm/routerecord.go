@@ -147,11 +147,27 @@ func continued(k routing.Kind) routing.Kind {
 
 // size is about how many bytes the record takes.
 func (r *RouteRecord) size() int {
-	n := 20 + len(r.Owner)
-	for _, list := range append(r.Groups, r.Senders, r.MEIDs) {
-		n += 3
-		for _, s := range list {
-			n += 2 + len(s)
+	n := 20 + len(r.Owner) + listSize(r.Senders) + listSize(r.MEIDs)
+	for _, g := range r.Groups {
+		n += listSize(g)
+	}
+	return n
+}
+
+func listSize(list []string) int {
+	n := 3 + 2*len(list)
+	for _, s := range list {
+		n += len(s)
+	}
+	return n
+}
+
+// MEIDsNamed returns how many MEIDs blocks name.
+func MEIDsNamed(blocks []RouteBlock) int {
+	n := 0
+	for _, b := range blocks {
+		for i := range b.Records {
+			n += len(b.Records[i].MEIDs)
 		}
 	}
 	return n

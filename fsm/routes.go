@@ -63,30 +63,31 @@ func (o ChangeRoutes) apply(d *draft) (Result, error) {
 	if err != nil {
 		return Result{}, &Refusal{Kind: ErrRoutes, Detail: err.Error()}
 	}
-	d.setLoaded(next, changes.MEIDs, changes, holdsTable(o.Blocks))
+	union := d.Routes.union.Merge(next, d.Routes.derived(), changes)
+	d.setLoaded(next, union, changes.MEIDs, changes, holdsTable(o.Blocks))
 	r := d.routesResult()
 	r.Count = len(changes.Routes) + distinct(changes.MEIDs)
 	return r, nil
 }
 
-// setLoaded puts loaded routes in the place of others, and settles what of
-// the MEIDs touched was deleted. The first whole table is a change even if it
-// is empty: a seed must not come after it.
-func (d *draft) setLoaded(next routing.State, touched []string, c routing.Changes, table bool) {
+// setLoaded puts loaded routes, and the union with them, in the place of
+// others, and settles what of the MEIDs touched was deleted. The first whole
+// table is a change even if it is empty: a seed must not come after it.
+func (d *draft) setLoaded(next, union routing.State, touched []string, c routing.Changes, table bool) {
 	r := &d.Routes
 	if c.Empty() && (r.LoadedAt != 0 || !table) {
 		return
 	}
 	r.Loaded, r.LoadedAt, r.loads = next, d.at, nil
 	d.touch(&d.loaded, c)
-	d.unite(touched, c)
+	d.setUnion(union, touched)
 }
 
-// unite makes the union anew after a change of one of its halves.
-func (d *draft) unite(touched []string, c routing.Changes) {
+// setUnion puts a union in the place of another.
+func (d *draft) setUnion(union routing.State, touched []string) {
 	r := &d.Routes
-	r.union = r.union.Merge(r.Loaded, r.derived(), c)
-	r.Gone = buried(r.Gone, d.at, touched, r.union.MEIDs)
+	r.union = union
+	r.Gone = buried(r.Gone, d.at, touched, union.MEIDs)
 	r.Version = d.at
 }
 

@@ -244,14 +244,15 @@ func decodeSnapshot(dec *codec.Decoder) (*View, *requestLog, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: history: %v", ErrSnapshot, err)
 	}
-	routes, err := decodeRoutes(dec, head.Routes)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w: routes: %v", ErrSnapshot, err)
-	}
+	var facts *derive.Facts
 	if head.Facts != nil {
-		if routes.Facts, err = derive.Import(*head.Facts); err != nil {
+		if facts, err = derive.Import(*head.Facts); err != nil {
 			return nil, nil, fmt.Errorf("%w: facts: %v", ErrSnapshot, err)
 		}
+	}
+	routes, err := decodeRoutes(dec, head.Routes, facts)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: routes: %v", ErrSnapshot, err)
 	}
 	if err := checkTokens(head.Tokens); err != nil {
 		return nil, nil, err
@@ -259,7 +260,7 @@ func decodeSnapshot(dec *codec.Decoder) (*View, *requestLog, error) {
 	view := &View{
 		Index: head.Index, ClusterID: head.ClusterID, Version: head.Version, Graph: graph, UserChanges: head.UserChanges,
 		Members: head.Members, Clusters: head.Clusters, Servers: head.Servers,
-		Routes: routes.united(), Apps: apps, Shift: head.Shift, restore: head.Restore, Tokens: head.Tokens, History: history,
+		Routes: routes, Apps: apps, Shift: head.Shift, restore: head.Restore, Tokens: head.Tokens, History: history,
 	}
 	if head.Distribution != nil {
 		view.Distribution = *head.Distribution

@@ -6,6 +6,7 @@ import (
 	"github.com/hashicorp/go-msgpack/v2/codec"
 
 	"floe/routing"
+	"floe/routing/derive"
 )
 
 // routesHeader says how many records follow, and what has no record.
@@ -105,11 +106,12 @@ func encodeMEIDs(enc *codec.Encoder, m *routing.MEIDMap, owners []string, gone *
 	return nil
 }
 
-func decodeRoutes(dec *codec.Decoder, head *routesHeader) (Routes, error) {
+// decodeRoutes reads routes, which go with the facts.
+func decodeRoutes(dec *codec.Decoder, head *routesHeader, facts *derive.Facts) (Routes, error) {
 	if head == nil {
-		return Routes{}, nil
+		return Routes{Facts: facts}.united(), nil
 	}
-	r := Routes{Version: head.Version, LoadedAt: head.Version}
+	r := Routes{Version: head.Version, LoadedAt: head.Version, Facts: facts}
 	if head.LoadedAt != nil {
 		r.LoadedAt = *head.LoadedAt
 	}
@@ -117,24 +119,22 @@ func decodeRoutes(dec *codec.Decoder, head *routesHeader) (Routes, error) {
 	if r.Loaded, r.Gone, err = decodeTables(dec); err != nil {
 		return Routes{}, err
 	}
+	r = r.united()
 	for range head.Loads {
 		var p pastLoad
 		if err := dec.Decode(&p); err != nil {
 			return Routes{}, fmt.Errorf("load: %v", err)
 		}
-		r.loads = append(r.loads, p.again(r.Loaded))
+		r.loads = append(r.loads, p.again(r))
 	}
 	return r, nil
 }
 
 // again makes the load from its parts.
-func (p pastLoad) again(from routing.State) load {
-	l := load{id: p.ID, edit: from.Edit()}
+func (p pastLoad) again(r Routes) load {
+	l := r.begin(p.ID, 0)
 	for _, part := range p.Parts {
-		if l.failed != "" {
-			break // nothing came after
-		}
-		l = l.with(part, p.Last)
+		l = l.with(part, r.derived(), p.Last)
 	}
 	return l
 }

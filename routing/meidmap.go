@@ -141,6 +141,16 @@ func (m *MEIDMap) edit() *mapEdit {
 	return &mapEdit{was: m, hash: m.hashed.edit(), owners: o, digest: m.digest}
 }
 
+// ownerOf returns the owner of an MEID as the edit has it.
+func (e *mapEdit) ownerOf(meid string) (owner string, ok bool) {
+	k := keyOf(meid)
+	id, ok := e.hash.now.get(&k)
+	if !ok {
+		return "", false
+	}
+	return e.owners.names[id], true
+}
+
 // expect makes room for an edit that names that many MEIDs in all.
 func (e *mapEdit) expect(meids int) {
 	meids = min(meids, MaxMEIDs)

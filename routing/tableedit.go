@@ -166,6 +166,15 @@ func (e *tableEdit) settle() {
 	clear(e.fresh)
 }
 
+// end ends the edit and returns the table. It does less than commit.
+func (e *tableEdit) end() *Table {
+	e.settle()
+	if len(e.changed) == 0 && !e.full {
+		return e.was
+	}
+	return e.now
+}
+
 // commit ends the edit and returns the table and the keys whose entries are
 // not what they were, sorted.
 func (e *tableEdit) commit() (*Table, []Key) {

@@ -106,6 +106,7 @@ func isRouteText(text string) bool {
 
 // file returns what a file, or for - stdin, holds, up to so many bytes.
 func (s *session) file(path string, limit int64) (string, error) {
+	var text strings.Builder
 	in := s.in
 	if path == "-" && s.shell {
 		return "", errShellInput
@@ -117,12 +118,15 @@ func (s *session) file(path string, limit int64) (string, error) {
 		}
 		defer f.Close()
 		in = f
+		if info, err := f.Stat(); err == nil { // there is room for it at once
+			text.Grow(int(min(info.Size(), limit)))
+		}
 	}
-	b, err := io.ReadAll(io.LimitReader(in, limit+1))
-	if err == nil && int64(len(b)) > limit {
+	n, err := io.Copy(&text, io.LimitReader(in, limit+1))
+	if err == nil && n > limit {
 		err = fmt.Errorf("%s: more than %d bytes", path, limit)
 	}
-	return string(b), err
+	return text.String(), err
 }
 
 func (s *session) sayChanges(a api.Applied, count bool) {

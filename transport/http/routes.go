@@ -2,7 +2,9 @@ package http
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -39,15 +41,30 @@ func (s *Server) showRoutes(ctx context.Context, r *http.Request) (any, error) {
 
 // parse reads a request's body as a route text.
 func (s *Server) parse(r *http.Request) (*routing.Parsed, error) {
-	body, err := readBody(r, routesLimit)
+	body, err := readText(r, routesLimit)
 	if err != nil {
 		return nil, err
 	}
 	v := s.config.Group.View()
-	return routing.Parse(string(body), routing.Options{
+	return routing.Parse(body, routing.Options{
 		RefuseReserved: s.config.RefuseReserved, Program: programs(v),
 		Topic: func(name string) bool { return v.Graph.Topic(name) != nil },
 	}), nil
+}
+
+// bodyRoom bounds the room that is made for a body before it comes.
+const bodyRoom = 32 << 20
+
+// readText is readBody for a text that may be large: it is not copied again.
+func readText(r *http.Request, limit int64) (string, error) {
+	var text strings.Builder
+	text.Grow(int(min(max(r.ContentLength, 0), limit, bodyRoom)))
+	_, err := io.Copy(&text, http.MaxBytesReader(nil, r.Body, limit))
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return "", refuse(api.TooLarge, fmt.Sprintf("the request's body is over the limit of %d bytes", limit))
+	}
+	return text.String(), err
 }
 
 // programs tells which app is reached at an endpoint: by its own name, or by

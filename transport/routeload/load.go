@@ -36,7 +36,8 @@ func New(group Group) *Loader { return &Loader{group: group, turn: make(chan str
 // *fsm.Refusal of kind [fsm.ErrRoutesChanged] says that the condition does not
 // hold, one of kind [fsm.ErrNoLoad] that others kept changing the routes.
 func (l *Loader) Load(ctx context.Context, u routing.Update, c fsm.Condition, from string) (fsm.Result, error) {
-	parts := fsm.RouteParts(fsm.RouteBlocks(u))
+	blocks := fsm.RouteBlocks(u)
+	parts := fsm.RouteParts(blocks)
 	if len(parts) == 1 {
 		return l.group.Propose(ctx, fsm.ChangeRoutes{Blocks: parts[0], If: c}, from)
 	}
@@ -46,27 +47,33 @@ func (l *Loader) Load(ctx context.Context, u routing.Update, c fsm.Condition, fr
 	case <-ctx.Done():
 		return fsm.Result{}, ctx.Err()
 	}
+	stages := make([]fsm.StageRoutes, len(parts))
+	for i, part := range parts {
+		stages[i] = fsm.StageRoutes{Part: i, Blocks: part}
+	}
+	stages[0].MEIDs = fsm.MEIDsNamed(blocks)
 	var err error
 	for range tries {
 		var r fsm.Result
-		if r, err = l.once(ctx, parts, c, from); !errors.Is(err, fsm.ErrNoLoad) {
+		if r, err = l.once(ctx, stages, c, from); !errors.Is(err, fsm.ErrNoLoad) {
 			return r, err
 		}
 	}
 	return fsm.Result{}, err
 }
 
-func (l *Loader) once(ctx context.Context, parts [][]fsm.RouteBlock, c fsm.Condition, from string) (fsm.Result, error) {
+func (l *Loader) once(ctx context.Context, stages []fsm.StageRoutes, c fsm.Condition, from string) (fsm.Result, error) {
 	if err := l.holds(ctx, c); err != nil {
 		return fsm.Result{}, err
 	}
 	id := newID()
-	for i, part := range parts {
-		if _, err := l.group.Propose(ctx, fsm.StageRoutes{Load: id, Part: i, Blocks: part}, from); err != nil {
+	for _, stage := range stages {
+		stage.Load = id
+		if _, err := l.group.Propose(ctx, stage, from); err != nil {
 			return fsm.Result{}, notMade(err)
 		}
 	}
-	return l.group.Propose(ctx, fsm.CommitRoutes{Load: id, Parts: len(parts), If: c}, from)
+	return l.group.Propose(ctx, fsm.CommitRoutes{Load: id, Parts: len(stages), If: c}, from)
 }
 
 // holds looks at the condition before all the work, as well as the commit
