@@ -105,6 +105,9 @@ func judgeChanges(p *report.Page, f facts, ops []history.Op, dir string) {
 		p.Verdicts = append(p.Verdicts, check.Steady(ops, f.Steady, f.Majority))
 	}
 	p.Verdicts = append(p.Verdicts, check.NoQuorum(ops, f.Faults, nodeNames(f.Nodes), workload.Patience).Verdict)
+	converged := check.Converge(ops, f.Faults, f.Calm, nodeNames(f.Nodes), check.ConvergeWithin)
+	p.Converged = &converged
+	p.Verdicts = append(p.Verdicts, check.OwnWrites(ops), converged.Verdict)
 	p.Verdicts = append(p.Verdicts, check.Identity(ops, f.Workload.has("members") || f.replaces()))
 }
 

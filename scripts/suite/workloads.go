@@ -136,4 +136,8 @@ func (r *run) work(ctx context.Context, all *sync.WaitGroup) {
 		stale.Sinks = r.apps.Sinks()
 	}
 	all.Go(func() { stale.Run(ctx) })
+	if r.options.Workload.changes() {
+		own := workload.OwnWriter{Log: r.log, Nodes: r.nodes, Seed: r.options.Seed}
+		all.Go(func() { own.Run(ctx) })
+	}
 }

@@ -17,6 +17,9 @@
 //	routes                 OK carries number and version of the table (linearizable)
 //	stale                  key routes or topics, from Node's own copy; OK carries what it
 //	                       holds in Text, its Index, and the Session
+//	after                  key TOPIC, from Node's own copy, which has to be as far as the
+//	                       Index given; OK carries the id, or Absent, and the copy's Index.
+//	                       OK of this client's create and destroy carries an Index too
 //	join, leave, remove,   key is the member
 //	renew
 //	app, given             key is an RMR application: what it holds at the end, and each

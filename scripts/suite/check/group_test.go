@@ -63,26 +63,51 @@ func TestNoQuorum(t *testing.T) {
 		}
 		return o
 	}
+	later := func(function string, o history.Op) history.Op { // of a time when echoes have died away
+		o.Func, o.Start, o.Ended = function, o.Start+int64(20*time.Second), o.Ended+int64(20*time.Second)
+		if o.End != history.Never {
+			o.End += int64(20 * time.Second)
+		}
+		return o
+	}
+	early := op("n1", history.OK, time.Millisecond)
+	early.Func = "exists"
+	came := check.Fault{Kind: "diskfull", Nodes: []string{"n1"}, Start: 90, End: int64(10 * time.Second), Held: check.Span{Start: 95, End: int64(10 * time.Second)}}
+	long := came
+	long.End, long.Held.End = int64(time.Second), int64(time.Second)
 	for name, c := range map[string]struct {
-		broken bool
-		asked  int
-		fault  check.Fault
-		op     history.Op
+		broken             bool
+		asked, read, stale int
+		fault              check.Fault
+		more               []check.Fault
+		op                 history.Op
 	}{
-		"refused in time":     {asked: 1, fault: down, op: op("n1", history.Fail, 2*time.Second)},
-		"unknown in time":     {asked: 1, fault: apart, op: op("n2", history.Info, 2*time.Second)},
-		"acknowledged":        {broken: true, asked: 1, fault: down, op: op("n1", history.OK, time.Second)},
-		"acknowledged, apart": {broken: true, asked: 1, fault: apart, op: op("n1", history.OK, time.Second)},
-		"hangs":               {broken: true, asked: 1, fault: down, op: op("n1", history.Info, 5*time.Second)},
-		"never ended":         {broken: true, asked: 1, fault: down, op: op("n1", history.Info, time.Duration(history.Never-200))},
-		"of a dead node":      {fault: down, op: op("n2", history.Info, 5*time.Second)},
-		"with a majority":     {fault: check.Fault{Kind: "kill", Nodes: []string{"n3"}, Held: down.Held}, op: op("n1", history.OK, time.Second)},
+		"a read that fails":                     {read: 1, fault: down, op: later("exists", op("n1", history.Fail, 2*time.Second))},
+		"a read that is answered":               {broken: true, read: 1, fault: down, op: later("exists", op("n1", history.OK, time.Second))},
+		"a read of all that is answered, apart": {broken: true, read: 1, fault: apart, op: later("topics", op("n1", history.OK, time.Second))},
+		"a read that hangs":                     {broken: true, read: 1, fault: apart, op: later("cost", op("n2", history.Fail, 4800*time.Millisecond))},
+		"a read at the very beginning":          {fault: down, op: early},
+		"a stale read":                          {stale: 1, fault: down, op: later("stale", op("n1", history.OK, time.Second))},
+		"a stale read, apart":                   {stale: 1, fault: apart, op: later("stale", op("n2", history.OK, time.Second))},
+		"a stale read that fails":               {broken: true, stale: 1, fault: apart, op: later("stale", op("n2", history.Fail, time.Second))},
+		"a stale read that hangs":               {broken: true, stale: 1, fault: down, op: later("stale", op("n1", history.OK, 4800*time.Millisecond))},
+		"a stale read of a dead node":           {fault: down, op: later("stale", op("n2", history.Fail, time.Second))},
+		"a stale read of a node that just came": {more: []check.Fault{came}, fault: down, op: later("stale", op("n1", history.Fail, time.Second))},
+		"a stale read of one long back":         {broken: true, stale: 1, more: []check.Fault{long}, fault: down, op: later("stale", op("n1", history.Fail, time.Second))},
+		"refused in time":                       {asked: 1, fault: down, op: op("n1", history.Fail, 2*time.Second)},
+		"unknown in time":                       {asked: 1, fault: apart, op: op("n2", history.Info, 2*time.Second)},
+		"acknowledged":                          {broken: true, asked: 1, fault: down, op: op("n1", history.OK, time.Second)},
+		"acknowledged, apart":                   {broken: true, asked: 1, fault: apart, op: op("n1", history.OK, time.Second)},
+		"hangs":                                 {broken: true, asked: 1, fault: down, op: op("n1", history.Info, 5*time.Second)},
+		"never ended":                           {broken: true, asked: 1, fault: down, op: op("n1", history.Info, time.Duration(history.Never-200))},
+		"of a dead node":                        {fault: down, op: op("n2", history.Info, 5*time.Second)},
+		"with a majority":                       {fault: check.Fault{Kind: "kill", Nodes: []string{"n3"}, Held: down.Held}, op: op("n1", history.OK, time.Second)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := check.NoQuorum([]history.Op{c.op}, []check.Fault{c.fault}, []string{"n1", "n2", "n3"}, patience)
+			r := check.NoQuorum([]history.Op{c.op}, append(c.more, c.fault), []string{"n1", "n2", "n3"}, patience)
 			judge(t, r.Verdict, c.broken)
-			if r.Asked != c.asked {
-				t.Errorf("%d asked, want %d", r.Asked, c.asked)
+			if r.Asked != c.asked || r.Reads != c.read || r.Stale != c.stale {
+				t.Errorf("%d changes, %d reads and %d stale reads, want %d, %d and %d", r.Asked, r.Reads, r.Stale, c.asked, c.read, c.stale)
 			}
 		})
 	}

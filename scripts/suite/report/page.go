@@ -38,6 +38,7 @@ type Page struct {
 	LeaderChanges int                `json:"leader_changes"`
 	Verdicts      []check.Verdict    `json:"verdicts"`
 	Progress      *check.Progress    `json:"progress,omitempty"`
+	Converged     *check.Converged   `json:"converged,omitempty"`
 	Events        *check.EventResult `json:"events,omitempty"`
 	Timeline      Timeline           `json:"timeline"`
 	// Pictures are pages of histories that no order explains.
