@@ -122,6 +122,13 @@ func (n *Node) remove(ctx context.Context, _ string, r removeRequest) (Removal, 
 	if !found {
 		return Removal{}, h.forget(ctx, r.ID)
 	}
+	// One at a time: who is counted as left for one may go by another.
+	select {
+	case h.removing <- struct{}{}:
+		defer func() { <-h.removing }()
+	case <-ctx.Done():
+		return Removal{}, errNotLeader
+	}
 	live, err := h.whoLives(ctx, r)
 	if err != nil {
 		return Removal{}, err
