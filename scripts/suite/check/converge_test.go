@@ -34,15 +34,17 @@ func TestConverge(t *testing.T) {
 		broken bool
 		heals  int
 	}{
-		"kept":                                 {ops: whole, faults: []check.Fault{cut}, calm: calm, heals: 2},
-		"behind after a heal":                  {ops: without(3), faults: []check.Fault{cut}, calm: calm, broken: true, heals: 2},
-		"behind, and another fault about":      {ops: append(without(3), at("n1", 10, 8), at("n2", 10, 8)), faults: []check.Fault{cut, fault("kill", 6, 9)}, calm: calm, heals: 2}, // that of the kill, and the last
-		"behind, and perhaps no member":        {ops: without(3), faults: []check.Fault{fault("churn", 0, 1), cut}, calm: calm, heals: 1},
-		"behind after the last heal":           {ops: append(without(7), at("n2", 22.5, 9)), faults: []check.Fault{cut}, calm: calm, broken: true, heals: 2},
-		"for ever behind after the last heal":  {ops: without(7), faults: []check.Fault{cut}, calm: calm, broken: true, heals: 2},
-		"behind after churn, at the last heal": {ops: without(7), faults: []check.Fault{fault("churn", 1, 5)}, calm: calm, broken: true, heals: 1},
-		"a run that did not come to its end":   {ops: whole, faults: []check.Fault{cut}, broken: true, heals: 1},
-		"a node that said so before, and went": {ops: append(without(7), at("n2", 21, 8)), faults: nil, calm: calm, broken: true, heals: 1},
+		"kept":                                       {ops: whole, faults: []check.Fault{cut}, calm: calm, heals: 2},
+		"behind after a heal":                        {ops: without(3), faults: []check.Fault{cut}, calm: calm, broken: true, heals: 2},
+		"behind, and another fault about":            {ops: append(without(3), at("n1", 10, 8), at("n2", 10, 8)), faults: []check.Fault{cut, fault("kill", 6, 9)}, calm: calm, heals: 2}, // that of the kill, and the last
+		"behind, and perhaps no member":              {ops: without(3), faults: []check.Fault{fault("churn", 0, 1), cut}, calm: calm, heals: 1},
+		"a node that starts late":                    {ops: append(without(3), at("n2", 9, 5), at("n2", 10.5, 7)), faults: []check.Fault{fault("kill", 1, 5)}, calm: calm, heals: 2},
+		"a node that starts late and is behind then": {ops: append(without(3), at("n2", 6, 5), at("n2", 8.5, 7)), faults: []check.Fault{fault("kill", 1, 5)}, calm: calm, broken: true, heals: 2},
+		"behind after the last heal":                 {ops: append(without(7), at("n2", 20.2, 8), at("n2", 22.5, 9)), faults: []check.Fault{cut}, calm: calm, broken: true, heals: 2},
+		"for ever behind after the last heal":        {ops: without(7), faults: []check.Fault{cut}, calm: calm, broken: true, heals: 2},
+		"behind after churn, at the last heal":       {ops: without(7), faults: []check.Fault{fault("churn", 1, 5)}, calm: calm, broken: true, heals: 1},
+		"a run that did not come to its end":         {ops: whole, faults: []check.Fault{cut}, broken: true, heals: 1},
+		"a node that said so before, and went":       {ops: append(without(7), at("n2", 21, 8)), faults: nil, calm: calm, broken: true, heals: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := check.Converge(c.ops, c.faults, c.calm, []string{"n1", "n2"}, check.ConvergeWithin)
