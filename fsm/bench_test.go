@@ -2,6 +2,7 @@ package fsm_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"runtime"
 	"testing"
@@ -10,31 +11,56 @@ import (
 	"github.com/hashicorp/raft"
 
 	"floe/fsm"
+	"floe/routing/derive"
 )
 
 // BenchmarkLoad applies a large load part by part. hold-ms is the longest
-// time one log entry takes, for which it holds up other commands; try-ms the
-// longest time a leader spends looking at one first.
+// time one log entry takes, for which it holds up other commands, commit-ms
+// what the last one takes; try-ms the longest time a leader spends looking at
+// one first. In half of them some routes and MEIDs are derived.
 func BenchmarkLoad(b *testing.B) {
-	b.Run("entries=100000", func(b *testing.B) { benchmarkLoad(b, manyRoutes(100_000, 0)) })
-	b.Run("meids=1000000", func(b *testing.B) { benchmarkLoad(b, manyRoutes(0, 1_000_000)) })
+	for _, beside := range []string{"", "/beside facts"} {
+		b.Run("entries=100000"+beside, func(b *testing.B) { benchmarkLoad(b, manyRoutes(100_000, 0), beside != "") })
+		b.Run("meids=1000000"+beside, func(b *testing.B) { benchmarkLoad(b, manyRoutes(0, 1_000_000), beside != "") })
+	}
 }
 
-func benchmarkLoad(b *testing.B, text string) {
-	parts := fsm.RouteParts(warnless(text))
+// someDerived are facts that make a thousand MEIDs and a hundred routes.
+func someDerived() fsm.Op {
+	e2t := derive.Change{Kind: derive.PutE2T, E2T: "e:1"}
+	for i := range 1000 {
+		e2t.RANs = append(e2t.RANs, fmt.Sprintf("gnb_001_001_%08x", 977*i))
+	}
+	changes := []derive.Change{e2t}
+	for i := range int32(100) {
+		changes = append(changes, derive.Change{Kind: derive.AddRoute, Route: &derive.Route{MType: 100 + 7*i, SubID: -1, Groups: [][]string{{"h:1"}}}})
+	}
+	return facts(changes...)
+}
+
+func benchmarkLoad(b *testing.B, text string, beside bool) {
+	update := warnless(text)
+	parts := fsm.RouteParts(update)
 	ops := make([]fsm.Op, 0, len(parts)+1)
 	for i, p := range parts {
-		ops = append(ops, fsm.StageRoutes{Load: 1, Part: i, Blocks: p})
+		stage := fsm.StageRoutes{Load: 1, Part: i, Blocks: p}
+		if i == 0 {
+			stage.MEIDs = fsm.MEIDsNamed(update)
+		}
+		ops = append(ops, stage)
 	}
 	ops = append(ops, fsm.CommitRoutes{Load: 1, Parts: len(parts)})
 	logs, size := make([]*raft.Log, len(ops)), 0
 	for i, op := range ops {
-		logs[i] = entry(uint64(i+2), fsm.Command{Op: op})
+		logs[i] = entry(uint64(i+3), fsm.Command{Op: op})
 		size = max(size, len(logs[i].Data))
 	}
-	var hold, try time.Duration
+	var hold, try, commit time.Duration
 	for b.Loop() {
 		n := routeNode()
+		if beside {
+			n.op(someDerived())
+		}
 		for i, l := range logs {
 			start := time.Now()
 			n.View().Try(ops[i])
@@ -43,10 +69,15 @@ func benchmarkLoad(b *testing.B, text string) {
 			if r := n.Apply(l).(fsm.Result); r.Err() != nil {
 				b.Fatal(r.Err())
 			}
-			hold = max(hold, time.Since(start))
+			took := time.Since(start)
+			hold = max(hold, took)
+			if i == len(logs)-1 {
+				commit = max(commit, took)
+			}
 		}
 	}
 	b.ReportMetric(float64(hold.Microseconds())/1000, "hold-ms")
+	b.ReportMetric(float64(commit.Microseconds())/1000, "commit-ms")
 	b.ReportMetric(float64(try.Microseconds())/1000, "try-ms")
 	b.ReportMetric(float64(len(ops)), "log-entries")
 	b.ReportMetric(float64(size)/1024, "largest-KiB")

@@ -60,6 +60,9 @@ var handle = func() *codec.MsgpackHandle {
 // Encode returns the command's bytes.
 func (c Command) Encode() ([]byte, error) {
 	var buf bytes.Buffer
+	if stage, large := c.Op.(StageRoutes); large {
+		buf.Grow(sizeOf(stage.Blocks) + 1<<10)
+	}
 	buf.WriteByte(formatMsgpack)
 	enc := codec.NewEncoder(&buf, handle)
 	e := envelope{Base: c.Base, Repeat: c.Repeat, Time: c.Time, From: c.From}

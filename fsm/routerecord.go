@@ -162,6 +162,17 @@ func listSize(list []string) int {
 	return n
 }
 
+// sizeOf is about how many bytes the records of blocks take, mostly a few less.
+func sizeOf(blocks []RouteBlock) int {
+	n := 0
+	for _, b := range blocks {
+		for i := range b.Records {
+			n += b.Records[i].size()
+		}
+	}
+	return n
+}
+
 // MEIDsNamed returns how many MEIDs blocks name.
 func MEIDsNamed(blocks []RouteBlock) int {
 	n := 0
