@@ -128,5 +128,16 @@ func (o options) lasting() (schedule.Step, bool) {
 // calmTime is how long everything is whole at the end.
 func (o options) calmTime() time.Duration { return o.Time / 5 }
 
+// late is an error where so little time is left of a run once all is healed that
+// nothing can be said about what follows.
+func (o options) late(left time.Duration) error {
+	planned := o.calmTime()
+	if left >= planned/2 {
+		return nil
+	}
+	return fmt.Errorf("the last fault was healed %s late, so nothing was judged: faults could not be begun and ended in time on this machine, or a node did not come back; the notes in %s say which",
+		(planned - left).Round(time.Second), filepath.Join(o.Report, historyFile))
+}
+
 // deadline is when the clients stop.
 func (o options) deadline() time.Time { return time.Unix(0, o.Started).Add(o.Time) }

@@ -45,6 +45,17 @@ func TestBadOptionsAreErrorsOfUsage(t *testing.T) {
 	}
 }
 
+// A run that is healed too late to be judged says so, and where to look.
+func TestLate(t *testing.T) {
+	o := options{Time: time.Minute, Report: "out"} // everything is whole for 12 s
+	if err := o.late(7 * time.Second); err != nil {
+		t.Errorf("7 of 12 s left: %v", err)
+	}
+	if err := o.late(-3 * time.Second); err == nil || !strings.Contains(err.Error(), "15s late") || !strings.Contains(err.Error(), "out/history.jsonl") {
+		t.Errorf("3 s after the end: %v", err)
+	}
+}
+
 // The shortest run has room for faults, and they end in its first 70 percent.
 func TestScheduleLeavesTimeToRecover(t *testing.T) {
 	for seed := range uint64(50) {

@@ -130,6 +130,9 @@ func (r *run) nemesis() *nemesis.Nemesis {
 	return &nemesis.Nemesis{Lab: nemesis.Of(r.lab, r.options.Nodes), Log: r.log, Leader: r.watch.leader}
 }
 
+// steadyAtAll is how much time has to be left for a fault that stays to begin.
+const steadyAtAll = 2 * time.Second
+
 // steadyLeast is how long a majority has to be at work to be judged. A disk that
 // hangs may stall its node for a while before floe gives up on it; a slow one may be
 // the leader's.
@@ -147,8 +150,12 @@ func (r *run) steady(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	r.phase("steady fault")
 	end := r.options.deadline().Add(-r.options.calmTime())
+	if time.Until(end) < steadyAtAll {
+		r.say("no time is left for a fault that stays")
+		return nil
+	}
+	r.phase("steady fault")
 	limit, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
 	faults, err := r.nemesis().Hold(limit, s, func(victims []string) {
@@ -167,6 +174,9 @@ func (r *run) liveness(ctx context.Context) error {
 	r.phase("liveness")
 	r.facts.Calm.Start = r.log.Now()
 	r.say("all faults are healed")
+	if err := r.options.late(time.Until(r.options.deadline())); err != nil {
+		return err
+	}
 	waiting, cancel := context.WithDeadline(ctx, r.options.deadline())
 	defer cancel()
 	if err := awaitReady(waiting, r.nodes); err != nil {

@@ -60,7 +60,7 @@ func (l *Lab) Others(names []string) []string {
 // Heal takes back the cuts and bad lines of that name; of all names where it is
 // empty.
 func (l *Lab) Heal(name string) error {
-	bad := len(l.Lines)
+	bad, cut := len(l.Lines), len(l.Cuts)
 	if name == "" {
 		clear(l.Cuts)
 		clear(l.Lines)
@@ -68,7 +68,10 @@ func (l *Lab) Heal(name string) error {
 		delete(l.Cuts, name)
 		delete(l.Lines, name)
 	}
-	err := l.applyCuts()
+	var err error
+	if len(l.Cuts) != cut {
+		err = l.applyCuts()
+	}
 	if len(l.Lines) != bad {
 		err = errors.Join(err, l.applyLines())
 	}

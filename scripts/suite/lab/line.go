@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -148,11 +150,13 @@ func (l *Lab) stopWire() error {
 	errs := []error{l.Wire.signal(syscall.SIGKILL), l.Wire.await(endLimit)}
 	l.Wire = process{}
 	h := l.namespace(hub)
+	bridges, err := exec.Command("ip", "-n", h, "-brief", "link", "show", "type", "bridge").Output()
+	errs = append(errs, err)
+	var steps []string
 	for _, n := range l.Nodes {
-		if ip("-n", h, "link", "show", sideBridge(n.Name)) != nil {
-			continue // never led through the wire
+		if side := sideBridge(n.Name); slices.Contains(strings.Fields(string(bridges)), side) { // led through the wire
+			steps = append(steps, "link set "+n.Name+" master br0", "link del "+side)
 		}
-		errs = append(errs, ip("-n", h, "link", "set", n.Name, "master", "br0"), ip("-n", h, "link", "del", sideBridge(n.Name)))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, ipAll(steps, "-n", h))...)
 }

@@ -57,6 +57,15 @@ func (l *Lab) build() error {
 
 func ip(args ...string) error { return run("", "ip", args...) }
 
+// ipAll carries steps of ip(8) out, one after the other until one fails, in one
+// process: on a busy machine each takes its time.
+func ipAll(steps []string, options ...string) error {
+	if len(steps) == 0 {
+		return nil
+	}
+	return run(strings.Join(steps, "\n")+"\n", "ip", append(options, "-batch", "-")...)
+}
+
 // run runs a tool with the input given; its output is part of the error.
 func run(stdin, tool string, args ...string) error {
 	path, err := exec.LookPath(tool)

@@ -65,18 +65,13 @@ func (l *Lab) insert(n *Node) (inner, outer *os.File, err error) {
 		return nil, nil, err
 	}
 	side := sideBridge(n.Name)
-	for _, s := range [][]string{ // this process is in the hub
-		{"link", "add", side, "type", "bridge"},
-		{"link", "set", side, "up"},
-		{"link", "set", "i-" + n.Name, "master", side, "up"},
-		{"link", "set", "o-" + n.Name, "master", "br0", "up"},
-		{"link", "set", n.Name, "master", side},
-	} {
-		if err := ip(s...); err != nil {
-			return nil, nil, err
-		}
-	}
-	return inner, outer, nil
+	return inner, outer, ipAll([]string{ // this process is in the hub
+		"link add " + side + " type bridge",
+		"link set " + side + " up",
+		"link set i-" + n.Name + " master " + side + " up",
+		"link set o-" + n.Name + " master br0 up",
+		"link set " + n.Name + " master " + side,
+	})
 }
 
 // openTAP makes a TAP device, which goes when the process ends. The kernel
