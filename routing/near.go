@@ -1,50 +1,62 @@
 package routing
 
 import (
+	"cmp"
+	"iter"
 	"slices"
 	"strings"
 )
 
 const (
 	maxNear     = 5 // spellings
-	maxDistance = 2 // letters added, left out or replaced
+	maxDistance = 2 // letters added, left out, replaced or swapped with the next
+	maxSpelling = 255
 )
 
 // Near returns MEIDs of the map that are spelled almost like an unknown
-// one, the nearest first: those that differ in case or in zeros before a
-// number alone (as 0000019b and 00019b do), then those up to two letters
-// away. It looks at all MEIDs.
+// one; see the function [Near]. It looks at all MEIDs.
 func (m *MEIDMap) Near(meid string) []string {
+	return Near(meid, func(yield func(string) bool) {
+		for known := range m.All() {
+			if !yield(known) {
+				return
+			}
+		}
+	})
+}
+
+// Near returns those known names, five at most, that are spelled almost like
+// an unknown one, the nearest first: those that differ in case or in zeros
+// before a number alone (as 0000019b and 00019b do), then those up to two
+// letters away, and no more than half of the longer one's letters.
+func Near(word string, known iter.Seq[string]) []string {
 	type candidate struct {
 		distance int
-		meid     string
+		name     string
 	}
-	if m == nil || len(meid) > 4*MaxMEID {
+	if len(word) > maxSpelling {
 		return nil
 	}
 	var found []candidate
-	plain := string(unpadded(nil, meid))
+	plain := string(unpadded(nil, word))
 	var buf []byte
-	for known := range m.All() {
+	for name := range known {
 		d := 0
-		if buf = unpadded(buf[:0], known); string(buf) != plain {
-			d = distance(meid, known)
+		if buf = unpadded(buf[:0], name); string(buf) != plain {
+			d = distance(word, name)
 		}
-		if d > maxDistance {
+		if d > min(maxDistance, max(len(word), len(name))/2) {
 			continue
 		}
-		found = append(found, candidate{d, known})
+		found = append(found, candidate{d, name})
 		slices.SortFunc(found, func(a, b candidate) int {
-			if a.distance != b.distance {
-				return a.distance - b.distance
-			}
-			return strings.Compare(a.meid, b.meid)
+			return cmp.Or(a.distance-b.distance, strings.Compare(a.name, b.name))
 		})
 		found = found[:min(len(found), maxNear)]
 	}
 	var list []string
 	for _, c := range found {
-		list = append(list, c.meid)
+		list = append(list, c.name)
 	}
 	return list
 }
@@ -71,8 +83,9 @@ func isAlnum(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// distance is the number of letters to add, leave out or replace, or some
-// number above maxDistance.
+// distance is the number of letters to add, leave out, replace or swap with
+// the next, or some number above maxDistance. One of the words is no longer
+// than maxSpelling.
 func distance(a, b string) int {
 	if len(a)-len(b) > maxDistance || len(b)-len(a) > maxDistance {
 		return maxDistance + 1
@@ -83,30 +96,35 @@ func distance(a, b string) int {
 	for a != "" && b != "" && a[len(a)-1] == b[len(b)-1] {
 		a, b = a[:len(a)-1], b[:len(b)-1]
 	}
-	return levenshtein(a, b)
+	return edits(a, b)
 }
 
-func levenshtein(a, b string) int {
-	var rows [2][4*MaxMEID + 2]int
-	was, now := rows[0][:len(b)+1], rows[1][:len(b)+1]
+// edits fills the table of distances of all beginnings row by row, of which
+// the last three are kept.
+func edits(a, b string) int {
+	var rows [3][maxSpelling + maxDistance + 1]uint16
+	before, was, now := rows[0][:len(b)+1], rows[1][:len(b)+1], rows[2][:len(b)+1]
 	for j := range was {
-		was[j] = j
+		was[j] = uint16(j)
 	}
 	for i := range len(a) {
-		now[0] = i + 1
+		now[0] = uint16(i + 1)
 		least := now[0]
 		for j := range len(b) {
-			cost := 1
+			cost := uint16(1)
 			if a[i] == b[j] {
 				cost = 0
 			}
 			now[j+1] = min(was[j]+cost, was[j+1]+1, now[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				now[j+1] = min(now[j+1], before[j-1]+1)
+			}
 			least = min(least, now[j+1])
 		}
 		if least > maxDistance {
 			return maxDistance + 1
 		}
-		was, now = now, was
+		before, was, now = was, now, before
 	}
-	return was[len(b)]
+	return int(was[len(b)])
 }

@@ -39,10 +39,10 @@ func TestAppCalls(t *testing.T) {
 		{"GET", "/v1/trace/message?mtype=1000&sender=x:1", nil, 200,
 			`{"mtype":1000,"subid":-1,"groups":[["a:1","b:1"],["topic:alarms"],["topic:none"]],"record":"mse|1000|-1|a:1,b:1;topic:alarms;topic:none","why":[` +
 				`"type 1000 without sub id: entry for every sender","a copy to a:1 or b:1","a copy to topic:alarms","a copy to topic:none",` +
-				`"no program named x:1 asked for a table: floe routes apps lists those that did","the relay is on for type 1000: programs send it to floe, which sends it on",` +
+				`"no program named x:1 asked for a table: floe routes apps lists those that did; did you mean \"s:1\"?","the relay is on for type 1000: programs send it to floe, which sends it on",` +
 				`"topic \"alarms\" has 0 subscribers in this cluster; a message crosses none of its links","there is no topic \"none\": what is meant for it is dropped"]}`},
-		{"GET", "/v1/trace/message?mtype=1001&meid=zz&sender=s:1", nil, 200,
-			`{"mtype":1001,"subid":-1,"record":"mse|1001|-1|%meid","reason":"unknown_meid","near":["g"],"why":["type 1001 without sub id: entry for every sender","the MEID decides","MEID \"zz\" is unknown","spelled almost like it: g","s:1 acknowledged version 3, the table is at 7: it may go by an older one"]}`},
+		{"GET", "/v1/trace/message?mtype=1001&meid=gg&sender=s:1", nil, 200,
+			`{"mtype":1001,"subid":-1,"record":"mse|1001|-1|%meid","reason":"unknown_meid","near":["g"],"why":["type 1001 without sub id: entry for every sender","the MEID decides","MEID \"gg\" is unknown","spelled almost like it: g","s:1 acknowledged version 3, the table is at 7: it may go by an older one"]}`},
 		{"GET", "/v1/trace/message", nil, 400, "bad_request"},
 		{"POST", "/v1/routes/check", "newrt|start\nmse|1000|-1|s:1,10.0.0.1:1;topic:none\nnewrt|end|1", 200,
 			`{"ok":true,"routes":1,"meids":0,"findings":[` +

@@ -48,7 +48,7 @@ func (s *Server) subscribe(w http.ResponseWriter, r *http.Request) {
 	stream, err := s.config.Events.Subscribe(ctx, names)
 	cancel()
 	if err != nil {
-		fail(w, err)
+		fail(w, s.hinted(err))
 		return
 	}
 	defer stream.Close()

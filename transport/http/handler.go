@@ -140,7 +140,7 @@ func (s *Server) answer(c call) http.Handler {
 		}
 		v, err := c(ctx, r)
 		if err != nil {
-			fail(w, err)
+			fail(w, s.hinted(err))
 			return
 		}
 		if r.Method != http.MethodGet { // what it changed is in the copy

@@ -145,20 +145,13 @@ func memberText(m api.MemberChange) string {
 func routesText(c *fsm.Change) string {
 	var parts []string
 	if n := c.NRoutes; n > 0 {
-		parts = append(parts, plural(n, "route"))
+		parts = append(parts, api.Plural(n, "route"))
 	}
 	if n := c.NMEIDs; n > 0 {
-		parts = append(parts, plural(n, "MEID"))
+		parts = append(parts, api.Plural(n, "MEID"))
 	}
 	if len(parts) == 0 {
 		return ""
 	}
 	return strings.Join(parts, " and ") + " changed"
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
 }

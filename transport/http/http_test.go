@@ -2,6 +2,7 @@ package http_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http/httptest"
@@ -263,5 +264,50 @@ func TestErrorKinds(t *testing.T) {
 		if got := kind(body); got != tt.kind || status != tt.status || got.Exit() != tt.exit {
 			t.Errorf("%v: got %s (%d, exit %d), want %s (%d, exit %d)", tt.err, got, status, got.Exit(), tt.kind, tt.status, tt.exit)
 		}
+	}
+}
+
+// A refusal of an unknown name ends with the known ones spelled almost alike.
+func TestRefusalsNameWhatIsNear(t *testing.T) {
+	w := newWorld(t)
+	w.group.must(fsm.CreateTopic{Name: "News"}, fsm.CreateTopic{Name: "Weather"})
+	w.nodes.fail = &cluster.Refused{Code: cluster.CodeUnknownNode, Text: "node n2 is not in the cluster"}
+	for _, c := range []struct {
+		method, path string
+		body         any
+		want         string
+	}{
+		{"GET", "/v1/topics?name=Nwes", nil, `did you mean \"News\"?`},
+		{"POST", "/v1/links", api.NewLink{From: "News", To: "weather"}, `did you mean \"Weather\"?`},
+		{"GET", "/v1/topics?name=Sport", nil, `no such topic"`},
+		{"POST", "/v1/remove", api.Remove{ID: "n2"}, `did you mean \"n1\"?`},
+		{"POST", "/v1/transfer", api.Transfer{ID: "node7"}, `not in the cluster"`},
+	} {
+		if _, body, _ := w.do(t, c.method, c.path, c.body); !strings.Contains(body, c.want) {
+			t.Errorf("%s %s: got %s, want %s", c.method, c.path, body, c.want)
+		}
+	}
+}
+
+// A list of MEIDs may be cut to those that begin so, and to so many.
+func TestSomeMEIDs(t *testing.T) {
+	w := newWorld(t)
+	w.do(t, "POST", "/v1/meids", api.SetMEIDs{Owner: "h:1", MEIDs: []string{"a1", "a2", "a3", "b1"}})
+	for query, want := range map[string]string{"prefix=a&limit=2": "a1 a2", "prefix=b": "b1", "limit=1": "a1", "prefix=c": "", "prefix=": "a1 a2 a3 b1"} {
+		_, body, _ := w.do(t, "GET", "/v1/meids?"+query, nil)
+		var all []api.MEID
+		if err := json.Unmarshal([]byte(body), &all); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, m := range all {
+			got = append(got, m.MEID)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: got %v, want %s", query, got, want)
+		}
+	}
+	if status, _, _ := w.do(t, "GET", "/v1/meids?limit=0", nil); status != 400 {
+		t.Errorf("limit=0: got %d", status)
 	}
 }

@@ -22,9 +22,16 @@ func (s *Server) listMEIDs(ctx context.Context, r *http.Request) (any, error) {
 	if q.Has("meid") {
 		return oneMEID(meids, q.Get("meid"))
 	}
-	out := make([]api.MEID, 0, meids.Len())
+	limit, err := count(r, "limit", meids.Len())
+	if err != nil {
+		return nil, err
+	}
+	out := make([]api.MEID, 0, min(limit, meids.Len()))
 	for meid, owner := range meids.Sorted() {
-		if !q.Has("owner") || owner == q.Get("owner") {
+		if len(out) >= limit {
+			break
+		}
+		if (!q.Has("owner") || owner == q.Get("owner")) && strings.HasPrefix(meid, q.Get("prefix")) {
 			out = append(out, api.MEID{MEID: meid, Owner: owner})
 		}
 	}

@@ -47,7 +47,7 @@ func (s *Server) remove(ctx context.Context, r *http.Request) (any, error) {
 	if err := decode(r, bodyLimit, &ask); err != nil {
 		return nil, err
 	}
-	return done("removed "+ask.ID, s.config.Nodes.Remove(ctx, ask.ID, ask.Force))
+	return done("removed "+ask.ID, s.hintedNode(ctx, s.config.Nodes.Remove(ctx, ask.ID, ask.Force), ask.ID))
 }
 
 func (s *Server) transfer(ctx context.Context, r *http.Request) (any, error) {
@@ -55,7 +55,7 @@ func (s *Server) transfer(ctx context.Context, r *http.Request) (any, error) {
 	if err := decode(r, bodyLimit, &ask); err != nil {
 		return nil, err
 	}
-	return done("leadership handed over", s.config.Nodes.Transfer(ctx, ask.ID))
+	return done("leadership handed over", s.hintedNode(ctx, s.config.Nodes.Transfer(ctx, ask.ID), ask.ID))
 }
 
 func (s *Server) drain(ctx context.Context, r *http.Request) (any, error) {

@@ -117,6 +117,7 @@ var parameters = map[string]parameter{
 	"subid":              {"integer", "subscription id, -1 for none"},
 	"meid":               {"string", "an MEID, whole"},
 	"owner":              {"string", "an endpoint, HOST:PORT"},
+	"prefix":             {"string", "what they begin with"},
 	"sender":             {"string", "the endpoint the message comes from"},
 	"limit":              {"integer", "so many at most"},
 	"all":                {"boolean", "with changes that nodes made by themselves"},

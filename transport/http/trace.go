@@ -72,7 +72,11 @@ func aboutSender(v *fsm.View, sender string) []string {
 	}
 	a, known := v.App(sender)
 	if !known {
-		return []string{fmt.Sprintf("no program named %s asked for a table: floe routes apps lists those that did", sender)}
+		why := fmt.Sprintf("no program named %s asked for a table: floe routes apps lists those that did", sender)
+		if near := nearNames(sender, names(slices.Values(v.Apps), func(a fsm.App) string { return a.Name })); near != "" {
+			why += "; did you mean " + near + "?"
+		}
+		return []string{why}
 	}
 	if a.Acked < v.TableVersion() {
 		return []string{fmt.Sprintf("%s acknowledged version %d, the table is at %d: it may go by an older one", a.Name, a.Acked, v.TableVersion())}
@@ -89,7 +93,7 @@ func aboutMember(v *fsm.View, member string) []string {
 	if t == nil {
 		return []string{fmt.Sprintf("there is no topic %q: what is meant for it is dropped", name)}
 	}
-	return []string{fmt.Sprintf("topic %q has %d subscribers in this cluster; a message crosses none of its links", name, len(t.Subscriptions))}
+	return []string{fmt.Sprintf("topic %q has %s in this cluster; a message crosses none of its links", name, api.Plural(len(t.Subscriptions), "subscriber"))}
 }
 
 func deadOf(v *fsm.View, group []string) []string {

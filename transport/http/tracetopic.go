@@ -114,7 +114,7 @@ func (t *topicTrace) hop(from *topics.Topic, h topics.Hop) {
 	if h.Target != nil {
 		t.topic(h.Target, "  ")
 		if n := len(h.Target.Links); n > 0 {
-			t.why("  it crosses none of the %s of %s: an event crosses one link at most", plural(n, "link"), shown)
+			t.why("  it crosses none of the %s of %s: an event crosses one link at most", api.Plural(n, "link"), shown)
 		}
 		return
 	}
@@ -172,7 +172,7 @@ func (t *topicTrace) topic(of *topics.Topic, indent string) {
 	here, nodes := t.server.config.Natives.Interest(of.ID)
 	if here > 0 {
 		t.out.Native = append(t.out.Native, api.TraceNative{Topic: of.Name, Node: t.out.Node, Subscribers: here})
-		t.why("%s%s has %s on this node", indent, name, plural(here, "native subscriber"))
+		t.why("%s%s has %s on this node", indent, name, api.Plural(here, "native subscriber"))
 	}
 	for _, node := range nodes {
 		t.out.Native = append(t.out.Native, api.TraceNative{Topic: of.Name, Node: node})

@@ -43,6 +43,10 @@ type Config struct {
 	Stale bool
 	// OnStale is told, once for each such answer, how good the copy is; may be nil.
 	OnStale func(Copy)
+	// Sending, if not nil, is given each text or file that goes to a node,
+	// with its size in bytes, and returns what is sent in its place: it may
+	// look on.
+	Sending func(body io.Reader, size int64) io.Reader
 }
 
 // Copy describes the copy a stale read was answered from.
@@ -182,12 +186,16 @@ func (c *Client) build(ctx context.Context, address string, r request) (*http.Re
 	if err != nil {
 		return nil, err
 	}
+	size := sizeOf(r.body)
+	if size > 0 && c.config.Sending != nil {
+		body = c.config.Sending(body, size)
+	}
 	req, err := http.NewRequestWithContext(ctx, r.method, u.String(), body)
 	if err != nil {
 		return nil, err
 	}
-	if u, ok := r.body.(upload); ok {
-		req.ContentLength = u.size
+	if size > 0 {
+		req.ContentLength = size
 	}
 	if c.config.Token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.config.Token)
@@ -209,6 +217,17 @@ func SplitAddress(address string) (scheme, host string) {
 		return before, after
 	}
 	return "", address
+}
+
+// sizeOf is how many bytes a text or file has; 0 for other bodies.
+func sizeOf(body any) int64 {
+	switch b := body.(type) {
+	case string:
+		return int64(len(b))
+	case upload:
+		return b.size
+	}
+	return 0
 }
 
 // encode returns a request's body and what kind it is; nil for none.

@@ -90,6 +90,11 @@ func (c *Client) MEID(ctx context.Context, meid string) (api.MEID, error) {
 	return get[api.MEID](ctx, c, "/v1/meids", url.Values{"meid": {meid}})
 }
 
+// MEIDsLike returns so many MEIDs that begin with a prefix, sorted.
+func (c *Client) MEIDsLike(ctx context.Context, prefix string, limit int) ([]api.MEID, error) {
+	return get[[]api.MEID](ctx, c, "/v1/meids", url.Values{"prefix": {prefix}, "limit": {strconv.Itoa(limit)}})
+}
+
 // SetMEIDs gives MEIDs to an owner.
 func (c *Client) SetMEIDs(ctx context.Context, owner string, meids []string) (api.MEIDsChanged, error) {
 	if err := checkText(append([]string{owner}, meids...)...); err != nil {
