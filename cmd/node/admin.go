@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/peterh/liner"
 	"github.com/spf13/pflag"
 
 	"floe/transport/http/api"
-	"floe/transport/http/client"
 	"floe/transport/http/script"
 )
 
@@ -156,7 +156,7 @@ func (sh *shell) execute(ctx context.Context, words script.Command) error {
 		if errors.Is(err, errQuit) {
 			return err
 		}
-		return failure{err}
+		return failure{c.withWayOut(&s, err)}
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ func (sh *shell) find(words []script.Word) (*command, []script.Word, error) {
 	name := words[0].Text
 	c := sh.commands[name]
 	if c == nil || words[0].Quoted {
-		return nil, nil, usagef("unknown command `%s' (type `help' for more info)", name)
+		return nil, nil, sh.unknown(name, "")
 	}
 	if c.run != nil {
 		return c, words[1:], nil
@@ -175,8 +175,20 @@ func (sh *shell) find(words []script.Word) (*command, []script.Word, error) {
 		if part := sh.commands[name+" "+words[1].Text]; part != nil {
 			return part, words[2:], nil
 		}
+		return nil, nil, sh.unknown(words[1].Text, name)
 	}
 	return nil, nil, usagef("`%s' needs one of its commands (type `help %s')", name, name)
+}
+
+// unknown is the refusal of a word that is no command, or none of a parent's.
+func (sh *shell) unknown(word, parent string) error {
+	var names []string
+	for _, c := range sh.order {
+		if c.parent == parent {
+			names = append(names, c.name)
+		}
+	}
+	return usagef("unknown command `%s'%s (type `help' for more info)", strings.TrimSpace(parent+" "+word), didYouMean(word, slices.Values(names)))
 }
 
 // suit gives a command a client of its own where the shell's does not suit
@@ -187,11 +199,14 @@ func (sh *shell) suit(s *session, c *command, flags *pflag.FlagSet) (done func()
 	if c.slow && !sh.timeout {
 		config.Timeout = timeoutFor(c)
 	}
-	if c.local || config.Stale == s.config.Stale && config.Timeout == s.config.Timeout {
+	if c.local || !c.slow && config.Stale == s.config.Stale && config.Timeout == s.config.Timeout {
 		return func() {}
 	}
-	s.config, s.client = config, client.New(config)
-	return s.client.Close
+	if s.config = config; c.slow {
+		s.startMeter()
+	}
+	s.connect()
+	return s.close
 }
 
 func flagBool(flags *pflag.FlagSet, name string, otherwise bool) bool {
@@ -222,7 +237,7 @@ func (sh *shell) parse(ctx context.Context, c *command, words []script.Word) (*c
 		}
 	}
 	if err := flags.Parse(given); err != nil {
-		return nil, nil, usagef("`%s': %v", c.name, err)
+		return nil, nil, fmt.Errorf("`%s': %w", c.name, flagError(flags, err))
 	}
 	if (c.name == "topics" || c.name == "links") && len(args) == 1 && args[0] == sh.instanceName(ctx) {
 		args = nil // icestormadmin's argument is the instance whose topics are meant

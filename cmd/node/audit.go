@@ -11,6 +11,7 @@ import (
 
 	"floe/cluster"
 	"floe/fsm"
+	"floe/transport/http/api"
 )
 
 // audited is the cluster for the faces: each change that somebody asked for
@@ -92,7 +93,7 @@ func describe(op fsm.Op) string {
 				return fmt.Sprintf("bring graph and routes back to index %d", back.To)
 			}
 		}
-		return fmt.Sprintf("%d changes of the graph", len(o.Ops))
+		return api.Plural(len(o.Ops), "change") + " of the graph"
 	case fsm.SetCluster:
 		return fmt.Sprintf("add cluster %q", o.Cluster.Name)
 	case fsm.DropCluster:

@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"time"
+	"strings"
 
 	"floe/transport/http/api"
 	"floe/transport/http/backup"
@@ -53,7 +53,7 @@ func runBackup(ctx context.Context, s *session, c *call) error {
 	var header backup.Header
 	var size int64
 	err := writeWhole(path, func(f io.Writer) (err error) {
-		header, size, err = s.client.Backup(ctx, s.progress(f, 0))
+		header, size, err = s.client.Backup(ctx, s.meter.writer(f))
 		return err
 	})
 	var known *api.Error
@@ -109,7 +109,7 @@ func runRestore(ctx context.Context, s *session, c *call) error {
 		return fmt.Errorf("%s: %w; nothing was changed", c.args[0], err)
 	}
 	restored, err := s.client.Restore(ctx, func() io.Reader {
-		return io.TeeReader(io.NewSectionReader(f, 0, size), s.progress(io.Discard, size))
+		return io.NewSectionReader(f, 0, size)
 	}, size)
 	if err != nil {
 		return err
@@ -122,7 +122,8 @@ func runRestore(ctx context.Context, s *session, c *call) error {
 }
 
 func contentText(topics, links, subscribers, routes, meids int) string {
-	return fmt.Sprintf("%d topics, %d links, %d subscribers, %d routes, %d MEIDs", topics, links, subscribers, routes, meids)
+	return strings.Join([]string{api.Plural(topics, "topic"), api.Plural(links, "link"), api.Plural(subscribers, "subscriber"),
+		api.Plural(routes, "route"), api.Plural(meids, "MEID")}, ", ")
 }
 
 func sizeText(bytes int64) string {
@@ -130,41 +131,4 @@ func sizeText(bytes int64) string {
 		return fmt.Sprintf("%d bytes", bytes)
 	}
 	return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
-}
-
-// progressPause is how often progress is shown, and after how long first.
-const progressPause = 500 * time.Millisecond
-
-// progress passes on what is written and says on a terminal how far it is; a
-// total of 0 is unknown.
-func (s *session) progress(to io.Writer, total int64) io.Writer {
-	if !showsTerminal(s.err) {
-		return to
-	}
-	return &progress{to: to, terminal: s.err, total: total, shown: time.Now()}
-}
-
-type progress struct {
-	to, terminal io.Writer
-	done, total  int64
-	shown        time.Time
-}
-
-// Write writes on.
-func (p *progress) Write(b []byte) (int, error) {
-	n, err := p.to.Write(b)
-	p.done += int64(n)
-	if now := time.Now(); now.Sub(p.shown) >= progressPause {
-		p.shown = now
-		p.show()
-	}
-	return n, err
-}
-
-func (p *progress) show() {
-	text := sizeText(p.done)
-	if p.total > 0 {
-		text += " of " + sizeText(p.total)
-	}
-	fmt.Fprintf(p.terminal, "\r\x1b[K%s\r", text)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"floe/transport/http/api"
 	"floe/transport/ice/client"
 	"floe/transport/ice/icestorm"
 	"floe/transport/ice/proto"
@@ -58,7 +59,9 @@ func runBothWays(ctx context.Context, s *session, c *call) error {
 		Topics int `json:"topics"`
 		Links  int `json:"links"`
 	}{len(names), b.done}
-	return s.print(shown, func() { s.say("%d topics are in both; %d links %s", shown.Topics, shown.Links, word) })
+	return s.print(shown, func() {
+		s.say("%s in both; %s %s", isOrAre(shown.Topics, "topic"), api.Plural(shown.Links, "link"), word)
+	})
 }
 
 // ownManager is the topic manager of this cluster, at all nodes.
@@ -147,4 +150,11 @@ func endpointsText(p *proto.Proxy) string {
 		parts[i] = p.Endpoints[i].String()
 	}
 	return strings.Join(parts, ":")
+}
+
+func isOrAre(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing + " is"
+	}
+	return api.Plural(n, thing) + " are"
 }

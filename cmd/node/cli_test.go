@@ -15,13 +15,23 @@ import (
 // runFloe runs one command line in this process.
 func runFloe(t *testing.T, env map[string]string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // nothing here may wait
+	return runIn(ctx, env, args...)
+}
+
+// runFloeAt is runFloe for what asks a node.
+func runFloeAt(t *testing.T, env map[string]string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	return runIn(t.Context(), env, args...)
+}
+
+func runIn(ctx context.Context, env map[string]string, args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	lookup := func(name string) (string, bool) {
 		v, found := env[name]
 		return v, found
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // nothing here may wait
 	code = run(ctx, args, stdio{strings.NewReader(""), &out, &errs, lookup})
 	return code, out.String(), errs.String()
 }

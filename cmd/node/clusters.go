@@ -50,6 +50,7 @@ func runListClusters(ctx context.Context, s *session, _ *call) error {
 		return err
 	}
 	return s.print(all, func() {
+		s.none(len(all), "no other clusters are known; floe clusters add NAME HOST:PORT changes that")
 		for _, c := range all {
 			s.say("%s %s %s", c.Name, c.ID, strings.Join(c.Addresses, ","))
 		}

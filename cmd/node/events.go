@@ -111,7 +111,7 @@ func (s *session) printEvents(ctx context.Context, stream *client.Stream, limit 
 	var missed uint64
 	defer func() {
 		if missed > 0 {
-			fmt.Fprintf(s.err, "missed %d events in all\n", missed)
+			fmt.Fprintf(s.err, "missed %s in all\n", api.Plural(int(missed), "event"))
 		}
 	}()
 	for n := 0; limit == 0 || n < limit; {
@@ -124,7 +124,7 @@ func (s *session) printEvents(ctx context.Context, stream *client.Stream, limit 
 		}
 		if ev.Missed > 0 {
 			missed += ev.Missed
-			fmt.Fprintf(s.err, "missed %d events\n", ev.Missed)
+			fmt.Fprintf(s.err, "missed %s\n", api.Plural(int(ev.Missed), "event"))
 		}
 		if ev.Gap != "" {
 			fmt.Fprintf(s.err, "events may be missing: %s\n", ev.Gap)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -203,7 +205,7 @@ func (f settingsFace) Set(s api.Setting) error {
 		known = known || name == s.Name
 	}
 	if !known {
-		return fmt.Errorf("%s is none of the settings that can be changed while a node runs: %v", strconv.Quote(s.Name), live)
+		return fmt.Errorf("%s is none of the settings that can be changed while a node runs: %s%s", strconv.Quote(s.Name), strings.Join(live, ", "), didYouMean(s.Name, slices.Values(live)))
 	}
 	if err := f.options.flags.Lookup(s.Name).Value.Set(s.Value); err != nil {
 		return fmt.Errorf("%s: %w", s.Name, err)

@@ -131,7 +131,7 @@ func (s *session) file(path string, limit int64) (string, error) {
 
 func (s *session) sayChanges(a api.Applied, count bool) {
 	if count {
-		s.say("the script is good; it would make %d changes", len(a.Changes))
+		s.say("the script is good; it would make %s", api.Plural(len(a.Changes), "change"))
 		return
 	}
 	if len(a.Changes) == 0 {

@@ -78,6 +78,7 @@ func runHistory(ctx context.Context, s *session, c *call) error {
 		return err
 	}
 	return s.print(h, func() {
+		s.none(len(h.Changes), "no changes yet; with --all those that nodes made by themselves are listed, too")
 		w := tabwriter.NewWriter(s.out, 0, 8, 2, ' ', 0)
 		for i := range h.Changes {
 			fmt.Fprintln(w, recordLine(&h.Changes[i]))

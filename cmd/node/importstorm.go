@@ -70,7 +70,7 @@ func (s *session) sayImported(done api.Imported, left []string, check bool) erro
 				s.say("%s", changeText(c))
 			}
 		}
-		text := fmt.Sprintf("%d topics, %d links, %d subscribers", count["create"], count["link"], count["subscribe"])
+		text := fmt.Sprintf("%s, %s, %s", api.Plural(count["create"], "topic"), api.Plural(count["link"], "link"), api.Plural(count["subscribe"], "subscriber"))
 		switch {
 		case len(done.Changes) == 0:
 			s.say("no change")

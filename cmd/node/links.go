@@ -110,6 +110,7 @@ func runLinks(ctx context.Context, s *session, c *call) error {
 		return err
 	}
 	return s.print(all, func() {
+		s.none(len(all), "no links; floe link FROM TO [COST] makes one")
 		for _, l := range all {
 			s.say("%s to %s with cost %d", l.From, l.To, l.Cost)
 		}

@@ -42,7 +42,7 @@ started again it idles until floe join takes it to a cluster. The last node of
 a cluster can't leave.`,
 			example: "floe leave --addr 10.0.0.3:7480",
 			run:     runLeave},
-		{name: "remove", args: "ID", min: 1, max: 1, prints: true,
+		{name: "remove", args: "ID", node: firstArg, min: 1, max: 1, prints: true,
 			short: "remove a node from the cluster",
 			long: `Remove a node from the cluster, whether it runs or not. One that runs goes on and
 idles until floe join takes it to a cluster. Where too few voters would be left
@@ -52,7 +52,7 @@ alive this is refused, as those left could not agree on it.`,
 			},
 			example: "floe remove n3",
 			run:     runRemove},
-		{name: "transfer", args: "[ID]", min: 0, max: 1, prints: true,
+		{name: "transfer", args: "[ID]", node: firstArg, min: 0, max: 1, prints: true,
 			short:   "hand leadership over, to a node if one is named",
 			example: "floe transfer n2",
 			run:     runTransfer},

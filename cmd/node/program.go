@@ -18,7 +18,7 @@ func programCommands() []*command {
 			example: "floe version --json",
 			run:     runVersion},
 		{name: "completion", args: "bash|zsh|fish|powershell", min: 1, max: 1, local: true,
-			short:   "print a script that completes commands and topics in a shell",
+			short:   "print a script that completes commands, flags, topics, nodes and MEIDs in a shell",
 			example: "source <(floe completion bash)",
 			run:     runCompletion},
 		{name: "reference", args: "", min: 0, max: 0, local: true,

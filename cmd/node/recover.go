@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"floe/cluster"
+	"floe/transport/http/api"
 )
 
 func recoverCommands() []*command {
@@ -104,7 +105,7 @@ func (s *session) sayRecovery(r *cluster.Recovery) {
 		made = ", made " + r.LastTime
 	}
 	s.say("last      entry %d in term %d%s", r.Last, r.Term, made)
-	s.say("content   %d topics, %d routes, %d MEIDs, digest %s", r.Topics, r.Routes, r.MEIDs, r.Digest)
+	s.say("content   %s, %s, %s, digest %s", api.Plural(r.Topics, "topic"), api.Plural(r.Routes, "route"), api.Plural(r.MEIDs, "MEID"), r.Digest)
 	s.say("")
 	s.say("entries up to %d are known to be committed", r.Committed)
 	if more := r.Last - min(r.Committed, r.Last); more > 0 {

@@ -30,7 +30,7 @@ func newRoot(std stdio) *cobra.Command {
 		Example:       "  floe start\n  floe create A B\n  floe link A B 5",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          knownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
@@ -38,7 +38,7 @@ func newRoot(std stdio) *cobra.Command {
 	root.SetOut(std.out)
 	root.SetErr(std.err)
 	root.SetHelpTemplate(helpTemplate)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usagef("%v", err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd.Flags(), err) })
 	root.PersistentFlags().Var(newText(""), "config", "TOML `FILE` with settings")
 	parents := map[string]*cobra.Command{"": root}
 	for _, c := range commandTable() {
@@ -78,7 +78,7 @@ func add(parents map[string]*cobra.Command, c *command, std stdio) {
 	}
 	parents[c.parent].AddCommand(cmd)
 	if c.run == nil {
-		cmd.Args = cobra.NoArgs
+		cmd.Args = knownCommand
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 			return usagef("%s needs one of its commands", cmd.CommandPath())
 		}
@@ -88,6 +88,7 @@ func add(parents map[string]*cobra.Command, c *command, std stdio) {
 	cmd.Flags().SortFlags = c.local
 	c.addFlags(cmd.Flags(), true)
 	cmd.ValidArgsFunction = c.completer(std)
+	c.completeFlags(cmd, std)
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return fillIn(cmd, std) }
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.runOnce(cmd.Context(), std, cmd.Flags(), args)
@@ -102,7 +103,7 @@ func (c *command) runOnce(ctx context.Context, std stdio, flags *pflag.FlagSet, 
 	}
 	defer s.close()
 	if err := c.run(ctx, s, &call{args: args, flags: flags}); err != nil {
-		return failure{err}
+		return failure{c.withWayOut(s, err)}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -78,7 +79,7 @@ func queryFlags(f *pflag.FlagSet) {
 	f.Var(newNumber(0, math.MinInt32, math.MaxInt32), "mtype", "message type (needed)")
 	f.Var(newNumber(int64(routing.AnySubID), math.MinInt32, math.MaxInt32), "subid", "subscription id, -1 for none")
 	f.Var(newText(""), "meid", "the message's `MEID`")
-	f.Var(newText(""), "sender", "`HOST:PORT` of who sends it")
+	f.Var(newText(""), "sender", "the application that sends it, `HOST:PORT` as floe routes apps shows it")
 }
 
 func runShowRoutes(ctx context.Context, s *session, _ *call) error {
@@ -89,7 +90,10 @@ func runShowRoutes(ctx context.Context, s *session, _ *call) error {
 	shown := struct {
 		Text string `json:"text"`
 	}{string(text)}
-	return s.print(shown, func() { _, _ = s.out.Write(text) })
+	return s.print(shown, func() {
+		s.none(bytes.Count(text, []byte("\nmse|"))+bytes.Count(text, []byte("\nmme_ar|")), "no routes yet; floe routes load FILE loads some")
+		_, _ = s.out.Write(text)
+	})
 }
 
 func runCheckRoutes(ctx context.Context, s *session, c *call) error {
@@ -110,7 +114,7 @@ func (s *session) checkRoutes(ctx context.Context, text string) error {
 			s.say("%v", f)
 		}
 		if checked.OK {
-			s.say("the text is good: %d routes, %d MEIDs", checked.Routes, checked.MEIDs)
+			s.say("the text is good: %s, %s", api.Plural(checked.Routes, "route"), api.Plural(checked.MEIDs, "MEID"))
 		} else {
 			s.say("the text would be refused")
 		}
@@ -169,6 +173,7 @@ func (s *session) loadRoutes(ctx context.Context, text string, at *uint64) error
 	if err != nil {
 		return err
 	}
+	s.meter.stop()
 	for _, f := range loaded.Findings {
 		fmt.Fprintln(s.err, f)
 	}
@@ -177,7 +182,7 @@ func (s *session) loadRoutes(ctx context.Context, text string, at *uint64) error
 		if !loaded.Changed {
 			word = "no change"
 		}
-		s.say("%s: %d routes, %d MEIDs, version %d", word, loaded.Routes, loaded.MEIDs, loaded.Version)
+		s.say("%s: %s, %s, version %d", word, api.Plural(loaded.Routes, "route"), api.Plural(loaded.MEIDs, "MEID"), loaded.Version)
 	})
 }
 
@@ -213,6 +218,9 @@ func runApps(ctx context.Context, s *session, _ *call) error {
 		return err
 	}
 	return s.print(apps, func() {
+		if s.none(len(apps), "no RMR application asked for a table yet: RMR_RTG_SVC has to name the rtg listener of a node, which floe status shows") {
+			return
+		}
 		w := tabwriter.NewWriter(s.out, 0, 8, 2, ' ', 0)
 		fmt.Fprintln(w, "NAME\tADDRESS\tNODE\tSENT\tACKED\tAGE\tERROR")
 		for _, a := range apps {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
@@ -28,6 +27,8 @@ type session struct {
 	line  int
 	// config is what the client was made of.
 	config client.Config
+	// meter shows how far a slow command is; nil where nobody looks.
+	meter *meter
 }
 
 // newSession makes a session from a command's flags.
@@ -45,7 +46,7 @@ func newSession(std stdio, c *command, flags *pflag.FlagSet) (*session, error) {
 	}
 	addresses := strings.Split(flags.Lookup("addr").Value.String(), ",")
 	if c.one && len(addresses) > 1 { // whichever answers first must not do what is meant for one
-		return nil, usagef("`%s' is about one node, and --addr (or FLOE_ADDR) names %d: name that one alone", c.name, len(addresses))
+		return nil, usagef("`%s' is about one node, and --addr (or FLOE_ADDR) names %d: say which, such as --addr %s", c.name, len(addresses), addresses[0])
 	}
 	s.config = client.Config{
 		Addresses: addresses,
@@ -61,7 +62,10 @@ func newSession(std stdio, c *command, flags *pflag.FlagSet) (*session, error) {
 	if f := flags.Lookup("stale"); f != nil {
 		s.config.Stale = f.Value.String() == "true"
 	}
-	s.client = client.New(s.config)
+	if c.slow {
+		s.startMeter()
+	}
+	s.connect()
 	return s, nil
 }
 
@@ -84,7 +88,16 @@ func clientFiles(flags *pflag.FlagSet) (*tls.Config, error) {
 	return config, nil
 }
 
+// connect makes the client of the config.
+func (s *session) connect() {
+	if s.config.Sending = nil; s.meter != nil {
+		s.config.Sending = s.meter.sending
+	}
+	s.client = client.New(s.config)
+}
+
 func (s *session) close() {
+	s.meter.stop()
 	if s.client != nil {
 		s.client.Close()
 	}
@@ -92,6 +105,7 @@ func (s *session) close() {
 
 // print writes a value as JSON, or as text by the function.
 func (s *session) print(v any, text func()) error {
+	s.meter.stop()
 	if !s.json {
 		text()
 		return nil
@@ -102,6 +116,19 @@ func (s *session) print(v any, text func()) error {
 	}
 	_, err = fmt.Fprintf(s.out, "%s\n", b)
 	return err
+}
+
+// none tells a person who looks at an empty list what fills it, and whether
+// it did; where a program reads stdout it says nothing.
+func (s *session) none(found int, text string) bool {
+	if found > 0 || s.json || !showsTerminal(s.out) {
+		return false
+	}
+	if s.shell {
+		text = strings.ReplaceAll(text, "floe ", "")
+	}
+	fmt.Fprintln(s.err, text)
+	return true
 }
 
 // errShellInput is the answer to - for stdin inside the shell.
@@ -119,18 +146,6 @@ func (s *session) warn(kind string, err error) {
 		where = fmt.Sprintf("line %d: ", s.line)
 	}
 	fmt.Fprintf(s.err, "%s%s: %v\n", where, kind, err)
-}
-
-func (s *session) topicNames(ctx context.Context) []string {
-	all, err := s.client.Topics(ctx)
-	if err != nil {
-		return nil
-	}
-	names := make([]string, len(all))
-	for i, t := range all {
-		names[i] = t.Name
-	}
-	return names
 }
 
 // printLine writes a value as one line of JSON.

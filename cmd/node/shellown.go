@@ -77,7 +77,11 @@ func (sh *shell) list(s *session, wanted func(*command) bool) error {
 func (sh *shell) explain(s *session, name string) error {
 	c := sh.commands[name]
 	if c == nil {
-		return fmt.Errorf("unknown command `%s' (type `help' for more info)", name)
+		parent, word, nested := strings.Cut(name, " ")
+		if !nested {
+			parent, word = "", name
+		}
+		return sh.unknown(word, parent)
 	}
 	s.say("%s\n%s\n", strings.TrimSpace(c.path()+" "+c.args), c.help())
 	if c.run == nil {

@@ -20,6 +20,10 @@ beyond this machine are refused unless you say who may use them: --allow-from
 for plain Ice, RMR and --metrics, certificates (--tls-cert, --tls-key, --tls-ca; floe
 cert makes them) or --insecure for the peer and HTTP ports.
 
+What it listens on, where its data is and how to stop it is printed first: in
+colour on a terminal unless NO_COLOR is set, with --log-format json as one line of
+JSON.
+
 SIGTERM or Ctrl-C stops the node: it delivers what is queued, within
 --stop-timeout, and says how much was left.`
 
@@ -130,33 +134,84 @@ func runStart(ctx context.Context, s *session, c *call) error {
 		return err
 	}
 	logNotes(n.log, c.text("ice-config"), notes)
-	s.sayStarted(n)
+	s.json = c.text("log-format") == "json"
+	started := startedOf(n)
+	if err := s.sayStarted(started); err != nil {
+		return err
+	}
 	left, err := n.run(ctx)
-	if left > 0 {
-		s.say("stopped; %d events were left undelivered", left)
-	} else {
-		s.say("stopped; no event was left undelivered")
+	if said := s.sayStopped(left); err == nil {
+		err = said
 	}
 	return err
 }
 
-// sayStarted says what a person wants to know first.
-func (s *session) sayStarted(n *node) {
-	s.say("floe %s, node %s", programVersion(), n.cluster.ID())
-	s.say("data in %s", n.options.text("data"))
+// started is what a person, or a program that reads the log, wants to know
+// first.
+type started struct {
+	Version   string            `json:"version"`
+	Node      string            `json:"node"`
+	Data      string            `json:"data"`
+	Listeners map[string]string `json:"listeners"`
+	// Status is the command that says how the node is; "" where its HTTP
+	// listener is off.
+	Status string `json:"status,omitempty"`
+	Stop   string `json:"stop"`
+}
+
+func startedOf(n *node) started {
+	st := started{Version: programVersion(), Node: n.cluster.ID(), Data: n.options.text("data"), Listeners: map[string]string{}, Stop: "Ctrl-C or SIGTERM"}
 	for _, name := range listenerNames {
 		if at := n.listening[name]; at != "" {
-			s.say("listening for %-10s %s", name, at)
+			st.Listeners[name] = at
 		}
 	}
 	if told := n.sockets.published["http"]; len(told) > 0 {
-		trust := ""
+		st.Status = "floe status --addr " + told[0]
 		if n.httpTLS() != nil {
-			trust = " --tls-ca " + n.options.text("tls-ca")
+			st.Status += " --tls-ca " + n.options.text("tls-ca")
 		}
-		s.say("floe status --addr %s%s says how it is", told[0], trust)
 	}
-	s.say("stop with Ctrl-C or SIGTERM")
+	return st
+}
+
+// sayStarted says it: in colour on a terminal, as one line of JSON where the
+// log is JSON, else in plain lines.
+func (s *session) sayStarted(st started) error {
+	if s.json {
+		return s.printLine(st)
+	}
+	bold, blue, green := s.paint("1"), s.paint("36"), s.paint("32")
+	s.say("floe %s, node %s", st.Version, bold(st.Node))
+	s.say("data in %s", blue(st.Data))
+	for _, name := range listenerNames {
+		if at := st.Listeners[name]; at != "" {
+			s.say("listening for %-10s %s", name, blue(at))
+		}
+	}
+	if st.Status != "" {
+		s.say("%s says how it is", green(st.Status))
+	}
+	s.say("stop with %s", bold(st.Stop))
+	return nil
+}
+
+// sayStopped says how much was left undelivered.
+func (s *session) sayStopped(left int) error {
+	switch {
+	case s.json:
+		return s.printLine(struct {
+			Stopped     bool `json:"stopped"`
+			Undelivered int  `json:"undelivered"`
+		}{true, left})
+	case left == 0:
+		s.say("stopped; no event was left undelivered")
+	case left == 1:
+		s.say("stopped; 1 event was left undelivered")
+	default:
+		s.say("stopped; %d events were left undelivered", left)
+	}
+	return nil
 }
 
 func firstOf(list string) string {

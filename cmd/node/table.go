@@ -2,12 +2,13 @@ package main
 
 import (
 	"context"
-	"io"
+	"errors"
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"floe/transport/http/api"
 )
 
 // command is one row of the table that serves the command line and the shell.
@@ -27,10 +28,23 @@ type command struct {
 	// shell: the shell has it, too.
 	prints, reads, slow, local, one, shell bool
 	// topic tells whether argument i of n is a topic, which the shell reads
-	// as icestormadmin does; nil: none is.
-	topic func(i int) bool
+	// as icestormadmin does; nil: none is. node and meid tell whether it is
+	// a node's id or an MEID.
+	topic, node, meid func(i int) bool
 	// run does it; nil for a command that only has commands of its own.
 	run func(ctx context.Context, s *session, c *call) error
+}
+
+// withWayOut adds to what a read can't have without a majority that there is
+// something else to be had.
+func (c *command) withWayOut(s *session, err error) error {
+	var known *api.Error
+	if !c.reads || s.config.Stale || !errors.As(err, &known) || known.Kind != api.NoQuorum || strings.Contains(known.Message, "--stale") {
+		return err
+	}
+	told := *known
+	told.Message += "; --stale shows what the node asked has"
+	return &told
 }
 
 // path is the words a command is called by.
@@ -82,6 +96,7 @@ func commandTable() []*command {
 func everyArg(int) bool   { return true }
 func firstArg(i int) bool { return i == 0 }
 func twoArgs(i int) bool  { return i < 2 }
+func laterArg(i int) bool { return i > 0 }
 
 // addrOfOne is the help of --addr where it names one node.
 const addrOfOne = "`HOST:PORT` of the node's HTTP listener"
@@ -112,20 +127,5 @@ func (c *command) addFlags(flags *pflag.FlagSet, shared bool) {
 		flags.Var(newText(""), "tls-cert", "`FILE` with your certificate, where rights come from one")
 		flags.Var(newText(""), "tls-key", "`FILE` with the key of --tls-cert")
 		flags.Var(newDuration(timeoutFor(c)), "timeout", "how long to wait for an answer, such as 5s")
-	}
-}
-
-// completer offers topics where a topic is due.
-func (c *command) completer(std stdio) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if c.topic == nil || !c.topic(len(args)) || fillIn(cmd, std) != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		s, err := newSession(stdio{err: io.Discard}, c, cmd.Flags())
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		defer s.close()
-		return s.topicNames(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mattn/go-isatty"
 	"github.com/peterh/liner"
+	"github.com/spf13/pflag"
 
 	"floe/transport/http/script"
 )
@@ -31,6 +32,24 @@ func isTerminal(in io.Reader) bool {
 		return false
 	}
 	return f == os.Stdin && isatty.IsTerminal(f.Fd())
+}
+
+// paint returns what gives a text a colour, or another look, on a terminal
+// that has colours (no-color.org).
+func (s *session) paint(code string) func(string) string {
+	if !s.inColour() {
+		return func(text string) string { return text }
+	}
+	return func(text string) string { return "\x1b[" + code + "m" + text + "\x1b[0m" }
+}
+
+func (s *session) inColour() bool {
+	if s.env == nil || !showsTerminal(s.out) {
+		return false
+	}
+	without, _ := s.env("NO_COLOR")
+	kind, _ := s.env("TERM")
+	return without == "" && kind != "dumb"
 }
 
 func newTerminal(sh *shell, ctx context.Context) *terminal {
@@ -94,8 +113,8 @@ func (t *terminal) ReadByte() (byte, error) {
 }
 
 // offers are the words that may follow some: commands, those of a command,
-// or topics.
-func (t *terminal) offers(before []string) (offers []string) {
+// flags, topics, nodes or MEIDs.
+func (t *terminal) offers(before []string, begun string) (offers []string) {
 	parent := strings.Join(before, " ")
 	for _, c := range t.shell.order {
 		if c.parent == parent {
@@ -105,11 +124,25 @@ func (t *terminal) offers(before []string) (offers []string) {
 	if len(offers) > 0 {
 		return offers
 	}
-	c, args := t.shell.commands[before[0]], len(before)-1
-	if c != nil && c.topic != nil && c.topic(args) {
-		for _, name := range t.shell.session.topicNames(t.ctx) {
-			offers = append(offers, script.QuoteTopic(name)+" ")
+	c, args := t.shell.commands[before[0]], before[1:]
+	if c != nil && c.run == nil && len(args) > 0 {
+		c, args = t.shell.commands[before[0]+" "+before[1]], before[2:]
+	}
+	if c == nil || c.run == nil {
+		return nil
+	}
+	if strings.HasPrefix(begun, "--") {
+		flags := pflag.NewFlagSet(c.name, pflag.ContinueOnError)
+		c.addFlags(flags, false)
+		flags.VisitAll(func(f *pflag.Flag) { offers = append(offers, "--"+f.Name+" ") })
+		return offers
+	}
+	args = slices.DeleteFunc(slices.Clone(args), func(w string) bool { return strings.HasPrefix(w, "--") })
+	for _, name := range t.shell.session.argNames(t.ctx, c, len(args), begun) {
+		if c.topic != nil && c.topic(len(args)) {
+			name = script.QuoteTopic(name)
 		}
+		offers = append(offers, name+" ")
 	}
 	return offers
 }
@@ -119,6 +152,6 @@ func (t *terminal) complete(line string, pos int) (head string, completions []st
 	start := strings.LastIndexAny(line[:pos], " ;\t") + 1
 	head, word, tail := line[:start], line[start:pos], line[pos:]
 	before := strings.Fields(line[strings.LastIndex(line[:start], ";")+1 : start])
-	offers := t.offers(before)
+	offers := t.offers(before, word)
 	return head, slices.DeleteFunc(offers, func(o string) bool { return !strings.HasPrefix(o, word) }), tail
 }

@@ -20,9 +20,19 @@ func TestOffers(t *testing.T) {
 		{[]string{"routes", "show"}, "", "show ", false},
 		{[]string{"nonsense"}, "", "routes ", false},
 	} {
-		got := term.offers(c.before)
+		got := term.offers(c.before, "")
 		if c.nonempty != (len(got) > 0) || c.nonempty && !slices.Contains(got, c.in) || slices.Contains(got, c.out) {
 			t.Errorf("after %q: %q", c.before, got)
+		}
+	}
+}
+
+// Completion of a flag knows those of the command before it.
+func TestOffersFlags(t *testing.T) {
+	term := &terminal{shell: newShell(&session{}, false, false)}
+	for _, before := range [][]string{{"routes", "lookup"}, {"routes", "lookup", "--stale"}} {
+		if got := term.offers(before, "--m"); !slices.Contains(got, "--meid ") || slices.Contains(got, "--count ") {
+			t.Errorf("after %q: %q", before, got)
 		}
 	}
 }

@@ -75,6 +75,9 @@ func runTokenList(ctx context.Context, s *session, _ *call) error {
 		return err
 	}
 	return s.print(all, func() {
+		if s.none(len(all), "no tokens: whoever reaches a node may do everything; floe token add NAME --role cluster changes that") {
+			return
+		}
 		w := tabwriter.NewWriter(s.out, 0, 8, 2, ' ', 0)
 		fmt.Fprintln(w, "NAME\tROLE\tMADE\tENDS")
 		for _, t := range all {

@@ -24,14 +24,15 @@ func topCommands() []*command {
 			short: "show events and messages per second, by topic, link and endpoint",
 			long: `Show what goes on in the whole cluster, again after each interval: events and
 messages per second by topic, link and endpoint of routes, the busiest first, with
-what was dropped and what waits. On a terminal the screen is drawn anew, elsewhere
-one picture follows the other. In the shell it needs --count.`,
+what was dropped and what waits. On a terminal the screen is drawn anew until
+Ctrl-C; elsewhere, and in the shell, there is one picture unless --count says more.`,
 			flags: func(f *pflag.FlagSet) {
 				f.Var(newDuration(time.Second), "interval", "time between two pictures")
 				f.Var(newNumber(0, 0, math.MaxInt32), "count", "end after so many pictures; 0: never")
+				f.Bool("once", false, "end after one picture")
 				f.Var(newNumber(10, 1, math.MaxInt32), "rows", "so many rows of each kind at most")
 			},
-			example: "floe top\nfloe top --interval 10s --count 1",
+			example: "floe top\nfloe top --once --interval 10s",
 			run:     runTop},
 	}
 }
@@ -78,8 +79,13 @@ type endpointRate struct {
 
 func runTop(ctx context.Context, s *session, c *call) error {
 	limit := c.number("count")
-	if s.shell && limit == 0 {
-		return usagef("in the shell `top' needs --count, as it would never end")
+	switch {
+	case c.bool("once") && c.flags.Changed("count"):
+		return usagef("--once and --count say two things")
+	case s.shell && c.flags.Changed("count") && limit == 0:
+		return usagef("in the shell `top' has an end: --count 0 would have none")
+	case c.bool("once"), !c.flags.Changed("count") && (s.shell || !showsTerminal(s.out)):
+		limit = 1
 	}
 	interval := c.duration("interval")
 	if interval <= 0 {

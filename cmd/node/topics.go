@@ -72,6 +72,7 @@ func runTopics(ctx context.Context, s *session, _ *call) error {
 		return err
 	}
 	return s.print(all, func() {
+		s.none(len(all), "no topics yet; floe create A makes one")
 		for _, t := range all {
 			s.say("%s", t.Name)
 		}
@@ -83,7 +84,10 @@ func runSubscribers(ctx context.Context, s *session, c *call) error {
 	if err != nil {
 		return err
 	}
-	return s.print(all, func() { s.sayByTopic(c.args, all) })
+	return s.print(all, func() {
+		s.none(len(all), "no subscribers; programs subscribe over Ice, and floe sub TOPIC prints events here")
+		s.sayByTopic(c.args, all)
+	})
 }
 
 // sayByTopic prints subscribers in the form of icestormadmin, which has a

@@ -210,7 +210,7 @@ func TestTopicsAndLinksOfARunningIceStorm(t *testing.T) {
 	if o.Exit != api.ExitRefused || !strings.Contains(o.Stderr, `can't be carried over: subscriber "s1" of topic "B"`) || n.Must("topics") != "" {
 		t.Errorf("with a subscriber: %v", o)
 	}
-	if got := n.Must("import", "icestorm", "--from", storm.Manager, "--leave-out"); got != "imported: 2 topics, 1 links, 0 subscribers\n" {
+	if got := n.Must("import", "icestorm", "--from", storm.Manager, "--leave-out"); got != "imported: 2 topics, 1 link, 0 subscribers\n" {
 		t.Errorf("import: %s", got)
 	}
 	if got := n.Must("links"); got != "A to B with cost -3\n" {
@@ -233,7 +233,7 @@ func TestMoveInWithPublishersRunning(t *testing.T) {
 	news.WaitEvents(20)
 
 	n := startNode(t)
-	if got := n.Must("import", "icestorm", filepath.Join(dir, "0")); got != "imported: 2 topics, 1 links, 2 subscribers\n" {
+	if got := n.Must("import", "icestorm", filepath.Join(dir, "0")); got != "imported: 2 topics, 1 link, 2 subscribers\n" {
 		t.Fatalf("import: %s", got)
 	}
 	s := service(n)
@@ -299,7 +299,7 @@ func TestTheSamePropertiesFile(t *testing.T) {
 	n := floetest.NewNode(t, "n1", "--ice-config", config)
 	n.Start()
 	n.WaitReady()
-	if got := n.Must("import", "icestorm", config); got != "imported: 2 topics, 1 links, 1 subscribers\n" {
+	if got := n.Must("import", "icestorm", config); got != "imported: 2 topics, 1 link, 1 subscriber\n" {
 		t.Fatalf("import: %s", got)
 	}
 	for _, manager := range []string{storm.Manager, "Demo/TopicManager:" + endpoint("tcp", ip, publish)} {
@@ -332,7 +332,7 @@ func TestMoveInByLinksBothWays(t *testing.T) {
 	if o := n.Floe("import", "icestorm", "--leave-out", "--from", storm.Manager); o.Exit != 0 {
 		t.Fatal(o)
 	}
-	for _, want := range []string{"1 topics are in both; 2 links made\n", "1 topics are in both; 0 links made\n"} {
+	for _, want := range []string{"1 topic is in both; 2 links made\n", "1 topic is in both; 0 links made\n"} {
 		if got := n.Must("import", "bridge", storm.Manager); got != want {
 			t.Fatalf("bridge: got %q, want %q", got, want)
 		}
@@ -363,7 +363,7 @@ func TestMoveInByLinksBothWays(t *testing.T) {
 			return nil
 		})
 	}
-	if got := n.Must("import", "bridge", "--undo", storm.Manager); got != "1 topics are in both; 2 links removed\n" {
+	if got := n.Must("import", "bridge", "--undo", storm.Manager); got != "1 topic is in both; 2 links removed\n" {
 		t.Errorf("undo: %q", got)
 	}
 	if here, there := n.Must("links"), admin(t, storm.Service, "links"); here+there != "" {
