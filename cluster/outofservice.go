@@ -30,8 +30,8 @@ func (n *Node) diskErr() error {
 }
 
 // outOfService serves the last View once the raft half may not run any more.
-// Where the disk was only full, the storage is opened anew when there is
-// space, as at a start: read, checked, and trusted for nothing else.
+// Where the disk was only full, or no file could be opened, the storage is
+// opened anew when there is space, as at a start: read, checked, and trusted for nothing else.
 func (n *Node) outOfService(ctx context.Context) error {
 	why := n.stopped()
 	if n.diskErr() != nil {
@@ -60,7 +60,7 @@ func (n *Node) outOfService(ctx context.Context) error {
 // reopen opens the storage as a start does. The state stays: it has nothing
 // that was not committed.
 func (n *Node) reopen() error {
-	n.log.Info("there is space again: opening the storage anew", "dir", n.cfg.DataDir)
+	n.log.Info("there is space: opening the storage anew", "dir", n.cfg.DataDir)
 	if err := n.openedDisk().store.Close(); err != nil {
 		return err
 	}

@@ -17,13 +17,18 @@ func FreeSpace(dir string) (free, size uint64, err error) {
 	return s.Bavail * uint64(s.Bsize), s.Blocks * uint64(s.Bsize), nil
 }
 
-// IsFull tells whether a storage error says that a write found no space. What
-// was to be written is then not there, and nothing else is in doubt, so the
-// storage may be opened anew once there is space. An error of a sync is never
-// one: after it nobody knows what is on disk.
+// IsFull tells whether a storage error says that a write found no space, or
+// that no file could be opened for want of descriptors. What was to be written
+// is then not there, and nothing else is in doubt, so the storage may be opened
+// anew once there is space. An error of a sync is never one: after it nobody
+// knows what is on disk.
 func IsFull(err error) bool {
 	var path *fs.PathError
-	return errors.As(err, &path) && path.Op != "sync" && errors.Is(path.Err, syscall.ENOSPC)
+	if !errors.As(err, &path) || path.Op == "sync" {
+		return false
+	}
+	noFile := errors.Is(path.Err, syscall.EMFILE) || errors.Is(path.Err, syscall.ENFILE)
+	return errors.Is(path.Err, syscall.ENOSPC) || noFile && path.Op == "open"
 }
 
 // NoRoomError says that a snapshot was not written, since the file system has

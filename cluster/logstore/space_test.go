@@ -61,6 +61,10 @@ func TestIsFull(t *testing.T) {
 		{path("open", syscall.ENOSPC), true},
 		{path("sync", syscall.ENOSPC), false},
 		{syscall.ENOSPC, false}, // as bbolt returns it from fdatasync
+		{path("open", syscall.EMFILE), true},
+		{path("open", syscall.ENFILE), true},
+		{path("open", syscall.EACCES), false},
+		{path("write", syscall.EMFILE), false},
 		{path("write", syscall.EIO), false},
 		{nil, false},
 	} {

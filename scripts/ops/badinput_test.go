@@ -25,9 +25,9 @@ type bystander struct {
 	rss  int64
 }
 
-func newBystander(t *testing.T) *bystander {
+func newBystander(t *testing.T, flags ...string) *bystander {
 	t.Helper()
-	n := floetest.NewNode(t, "n1")
+	n := floetest.NewNode(t, "n1", flags...)
 	n.Start()
 	n.WaitReady()
 	n.Must("create", "T")
