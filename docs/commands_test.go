@@ -10,7 +10,7 @@ import (
 )
 
 // notOurs are flags in the text that belong to other programs.
-var notOurs = map[string]bool{"quick": true, "root": true, "binary": true, "ip": true, "network": true, "expect": true, "control": true,
+var notOurs = map[string]bool{"quick": true, "root": true, "deb": true, "out": true, "ip": true, "network": true, "expect": true, "control": true,
 	"workload": true, "nemesis": true, "nodes": true, "time": true, "report": true, "export": true}
 
 // helps is what `floe WORDS --help` says, asked once for each.
