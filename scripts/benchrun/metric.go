@@ -30,6 +30,7 @@ const (
 	allocs       metric = "allocations"      // of one call
 	readable     metric = "ms to readable"   // from the start of `floe routes load` until every node answers by the table
 	acked        metric = "ms to ack"        // until an application has acknowledged it
+	loadCPU      metric = "CPU ms"           // of all nodes together, until then; it says more than times on a busy machine
 	held         metric = "held ms"          // the longest that making a topic took meanwhile
 	heldBeside   metric = "beside ms"        // the longest at the same time on a node of its own without a load
 	leaderRSS    metric = "leader MB"        // VmRSS of the leader

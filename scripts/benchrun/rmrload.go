@@ -64,19 +64,28 @@ func (l tableLoad) measure(ctx context.Context, b *bench, f *fleet, leader, besi
 	if err != nil {
 		return nil, err
 	}
+	before, err := f.cpu()
+	if err != nil {
+		return nil, err
+	}
 	start := time.Now()
 	var done time.Time
+	var after time.Duration
 	s, err := whileMakingTopics(ctx, leader, beside, func() error {
 		err := b.loadFile(ctx, leader, file)
 		if err == nil {
 			err = f.answers(ctx, last)
 		}
 		done = time.Now()
+		if err == nil {
+			after, err = f.cpu()
+		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
+	s[loadCPU] = milliseconds(after - before)
 	at, err := appliedAt(ctx, app, last)
 	s[readable], s[acked] = milliseconds(done.Sub(start)), milliseconds(at.Sub(start))
 	return s, err

@@ -4,7 +4,7 @@ import "fmt"
 
 var (
 	lookingUp  = &table{title: "Looking up a message's route", metrics: []metric{perOp, allocs}}
-	loading    = &table{title: "Loading routes", metrics: []metric{readable, acked, held, heldBeside, leaderRSS, leaderAnon, followerRSS, followerAnon}}
+	loading    = &table{title: "Loading routes", metrics: []metric{readable, acked, loadCPU, held, heldBeside, leaderRSS, leaderAnon, followerRSS, followerAnon}}
 	forwarding = &table{title: "Forwarding messages", metrics: []metric{messages, cpuMessage, loss, cores}, limited: true}
 	calling    = &table{title: "Calls", metrics: []metric{p50, p99, directP50, directP99}}
 	changing   = &table{title: "From a change to the last acknowledgement", metrics: []metric{lastAck, worstAck}}
