@@ -50,6 +50,7 @@ type figures struct {
 	cluster   cluster.Figures
 	standing  standing
 	listeners []listenerStats
+	refused   map[string]uint64
 	secrets   certificateFigures
 }
 
@@ -58,7 +59,7 @@ func (n *node) figures() figures {
 	return figures{
 		node:   n.cluster.ID(),
 		events: n.hub.Stats(), native: n.native.Stats(), messages: n.messageFigures(), apps: n.manager.Apps(), view: n.cluster.View(), cluster: n.cluster.Figures(),
-		standing: n.standing(), listeners: n.listenerFigures(), secrets: n.certificateFigures(),
+		standing: n.standing(), listeners: n.listenerFigures(), refused: n.face.Refused(), secrets: n.certificateFigures(),
 	}
 }
 
@@ -90,7 +91,7 @@ func (g *gatherer) Collect(out chan<- prometheus.Metric) {
 	s.graph(now.view, g.measure(now.view.Graph), now.node)
 	s.raft(now.cluster, now.standing)
 	s.store(now.cluster)
-	s.listeners(now.listeners)
+	s.listeners(now.listeners, now.refused)
 	s.certificates(now.secrets)
 }
 

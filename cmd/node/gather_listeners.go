@@ -13,6 +13,7 @@ import (
 var (
 	badInput    = counter("floe_bad_input_total", "Connections and datagrams that were closed or dropped for what they sent.", "listener")
 	connections = gauge("floe_connections", "Connections that are open.", "listener")
+	iceRefused  = counter("floe_ice_requests_refused_total", "Requests over Ice that --ice-allow kept out, by the word of its rules.", "what")
 	refused     = counter("floe_connections_refused_total", "Connections refused because there were too many.", "listener")
 
 	packetsDropped = counter("floe_peer_packets_dropped_total", "Gossip packets dropped because this node was too slow.")
@@ -74,7 +75,10 @@ func sumByName(stats []server.Stats) []listenerStats {
 	return slices.SortedFunc(maps.Values(by), func(a, b listenerStats) int { return cmp.Compare(a.name, b.name) })
 }
 
-func (s samples) listeners(all []listenerStats) {
+func (s samples) listeners(all []listenerStats, kept map[string]uint64) {
+	for what, n := range kept {
+		s.put(iceRefused, float64(n), what)
+	}
 	for _, l := range all {
 		s.put(badInput, float64(l.badInput), l.name)
 		s.put(refused, float64(l.refused), l.name)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"floe/cluster"
+	"floe/transport/ice"
 	"floe/transport/ice/proto"
 )
 
@@ -19,6 +20,8 @@ import (
 type listenOptions struct {
 	// at maps a listener's name to the host:port pairs to listen on; none: off.
 	at map[string][]string
+	// access is who may do what over Ice.
+	access ice.Access
 	// allow is who may use plain Ice from beyond this machine.
 	allow []netip.Prefix
 }
@@ -43,6 +46,9 @@ func readOptions(flags *pflag.FlagSet) (*options, error) {
 	}
 	if text := o.text("allow-from"); text != "" {
 		o.allow, _ = parsePrefixes(text) // checked when it was set
+	}
+	if o.access, err = ice.ParseAccess(o.text("ice-allow")); err != nil {
+		return nil, usagef("--ice-allow: %v", err)
 	}
 	if err := cluster.CheckID(o.text("id")); err != nil {
 		return nil, usagef("--id: %v", err)
@@ -102,6 +108,28 @@ func (o *options) checkReach() error {
 		}
 	}
 	return nil
+}
+
+// plainRanges are the listeners in the clear, with who beyond this machine
+// may use them.
+func (o *options) plainRanges() map[string][]string {
+	plain := map[string][]string{}
+	for _, name := range listenerNames {
+		if len(o.at[name]) == 0 || name == "ice-ssl" || name == "ice-wss" || name == "peer" && o.encrypted(name) || name == "http" && o.encrypted(name) {
+			continue
+		}
+		plain[name] = []string{}
+		switch {
+		case beyond(o.at[name]) == "":
+		case name == "peer", name == "http":
+			plain[name] = []string{"0.0.0.0/0", "::/0"}
+		default:
+			for _, p := range o.allow {
+				plain[name] = append(plain[name], p.String())
+			}
+		}
+	}
+	return plain
 }
 
 // beyond returns the first address that is not of this machine alone.

@@ -85,6 +85,11 @@ func TestSafeByDefault(t *testing.T) {
 		{"--ice-ssl :1", "--ice-tls-cert"},
 		{"--ice-ssl :1 --ice-tls-cert c --ice-tls-key k", ""},
 		{"--ice-ssl :1 --tls-cert c --tls-key k --tls-ca a", ""},
+		{"--ice-allow change=cert", "--ice-tls-ca"},
+		{"--ice-allow change=cert --ice-ssl :1 --ice-tls-cert c --ice-tls-key k", "--ice-tls-ca"},
+		{"--ice-allow change=cert --ice-ssl :1 --ice-tls-cert c --ice-tls-key k --ice-tls-ca a", ""},
+		{"--ice-allow alter=any", "neither an operation of IceStorm"},
+		{"--clusters-ca f", "--clusters-ca needs --tls-cert"},
 	}
 	for _, tt := range tests {
 		_, err := optionsOf(t, strings.Fields(tt.args)...)
@@ -193,5 +198,30 @@ func TestAwaitClosed(t *testing.T) {
 	time.AfterFunc(100*time.Millisecond, func() { l.Close() })
 	if !awaitClosed(t.Context(), []string{l.Addr().String()}, 10*time.Second) {
 		t.Error("not closed within 10 s")
+	}
+}
+
+// Status says of each listener in the clear who may use it.
+func TestPlainListenersAreListed(t *testing.T) {
+	for args, want := range map[string]map[string]string{
+		"": {"peer": "  plain, this machine only", "ice": "  plain, this machine only", "rmr": "  plain, this machine only", "http": "  plain, this machine only", "nbi": "", "ice-ssl": ""},
+		"--bind 10.0.0.1 --insecure --allow-from 10.0.0.0/8,fd00::/8 --ice-ws :1 --nbi :2": {
+			"peer": "  plain, anybody", "http": "  plain, anybody", "ice": "  plain, this machine and 10.0.0.0/8, fd00::/8",
+			"ice-ws": "  plain, this machine and 10.0.0.0/8, fd00::/8", "rtg": "  plain, this machine and 10.0.0.0/8, fd00::/8", "nbi": "  plain, this machine and 10.0.0.0/8, fd00::/8",
+		},
+		"--bind 10.0.0.1 --allow-from 10.0.0.0/8 --tls-cert c --tls-key k --tls-ca a --ice-ssl :1 --rmr 127.0.0.1:1 --metrics :3": {
+			"peer": "", "http": "", "ice-ssl": "", "rmr": "  plain, this machine only", "metrics": "  plain, this machine and 10.0.0.0/8",
+		},
+		"--ice 10.0.0.1:1 --allow-from 0.0.0.0/0": {"ice": "  plain, anybody", "http": "  plain, this machine only"},
+	} {
+		o, err := optionsOf(t, strings.Fields(args)...)
+		if err != nil {
+			t.Fatalf("%q: %v", args, err)
+		}
+		for name, text := range want {
+			if got := plainText(o.plainRanges(), name); got != text {
+				t.Errorf("%q: %s: got %q, want %q", args, name, got, text)
+			}
+		}
 	}
 }

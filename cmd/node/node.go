@@ -36,6 +36,7 @@ type node struct {
 	started time.Time
 
 	tls        *certs.Source // nil: no certificates
+	iceTLS     *certs.Source // of Ice over ssl; nil: none
 	port       *wire.Port
 	sockets    *sockets
 	cluster    *cluster.Node
@@ -138,7 +139,7 @@ func (n *node) openSockets() error {
 	if err != nil {
 		return err
 	}
-	n.sockets, err = openSockets(n.options, host)
+	n.sockets, err = openSockets(n.options, host, n.iceServerTLS())
 	if err != nil {
 		return err
 	}

@@ -95,8 +95,11 @@ func (s *session) sayStatus(st api.Status) {
 	}
 	for _, name := range listenerNames {
 		if at := st.Listeners[name]; at != "" {
-			s.say("%-10s %s", name, at)
+			s.say("%-10s %s%s", name, at, plainText(st.Plain, name))
 		}
+	}
+	if st.IceAllow != "" {
+		s.say("%-10s %s", "ice-allow", st.IceAllow)
 	}
 	s.say("")
 	s.sayNodes(st)
@@ -107,6 +110,20 @@ func (s *session) sayStatus(st api.Status) {
 	for _, p := range st.Problems {
 		s.say("  %s", p)
 	}
+}
+
+// plainText says of a listener in the clear who may use it.
+func plainText(plain map[string][]string, name string) string {
+	ranges, is := plain[name]
+	switch {
+	case !is:
+		return ""
+	case len(ranges) == 0:
+		return "  plain, this machine only"
+	case slices.Contains(ranges, "0.0.0.0/0"):
+		return "  plain, anybody"
+	}
+	return "  plain, this machine and " + strings.Join(ranges, ", ")
 }
 
 func runMembers(ctx context.Context, s *session, _ *call) error {

@@ -44,24 +44,21 @@ var iceKinds = []struct {
 }
 
 // openSockets opens all listeners. host is what others are told of those
-// that listen everywhere.
-func openSockets(o *options, host string) (*sockets, error) {
+// that listen everywhere, secure how ssl is spoken.
+func openSockets(o *options, host string, secure *tls.Config) (*sockets, error) {
 	s := &sockets{plain: map[string][]net.Listener{}, listening: map[string]string{}, published: map[string][]string{}}
-	if err := s.openAll(o, host); err != nil {
+	if err := s.openAll(o, host, secure); err != nil {
 		s.close()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *sockets) openAll(o *options, host string) error {
+func (s *sockets) openAll(o *options, host string, secure *tls.Config) error {
 	for _, k := range iceKinds {
 		transport := k.transport
-		if k.secure && len(o.at[k.name]) > 0 {
-			var err error
-			if transport.TLS, err = serverTLS(o); err != nil {
-				return err
-			}
+		if k.secure {
+			transport.TLS = secure
 		}
 		for _, at := range o.at[k.name] {
 			if err := s.openIce(o, k.name, at, host, k.kind, transport); err != nil {
@@ -214,13 +211,13 @@ func (s *sockets) close() {
 	}
 }
 
-func serverTLS(o *options) (*tls.Config, error) {
-	certFile, keyFile, _ := o.iceTLS()
-	cert, err := tls.LoadX509KeyPair(certFile, keyFile)
-	if err != nil {
-		return nil, fmt.Errorf("certificate for Ice, %s, %s: %w", certFile, keyFile, err)
+// iceServerTLS is how Ice over ssl is spoken to programs, nil without a
+// certificate. They are asked for theirs where a rule of --ice-allow looks at it.
+func (n *node) iceServerTLS() *tls.Config {
+	if n.iceTLS == nil || n.options.iceTLSFiles().Cert == "" {
+		return nil
 	}
-	return &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}, nil
+	return n.iceTLS.IceServer(n.options.access.Certificates())
 }
 
 // gossipKey is the secret of the gossip, nil where there is none.

@@ -62,6 +62,8 @@ func startSettings() []setting {
 		{name: "metrics", value: newListener("off"), help: "listener for /metrics, /healthz and /readyz alone, always in the clear"},
 		{name: "ice-published", value: newText(""), help: "`HOST[:PORT]` or Ice endpoints that Ice clients are told"},
 		{name: "allow-from", value: newPrefixes(""), help: "`CIDR[,...]` that may use plain Ice, RMR and --metrics beyond this machine"},
+		{name: "clusters-ca", value: newText(""), help: "`FILE` with the authorities of other clusters with certificates, to link topics with them"},
+		{name: "ice-allow", value: newText(""), help: "`RULES` who may do what over Ice: read, publish, subscribe or change=any, none, CIDR, cert or cert:NAME; ..."},
 		{name: "insecure", value: newNames("", "peer", "http"), bare: "peer,http", help: "peer, http or peer,http: which may listen beyond this machine without certificates; bare: both"},
 		{name: "non-voter", value: newBool(), bare: "true", help: "follow and forward, without a vote (first start)"},
 		{name: "join", value: newAddresses(""), help: "`HOST:PORT[,...]` peer addresses of nodes of the cluster"},

@@ -3,11 +3,9 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"floe/topics"
@@ -27,12 +25,8 @@ func (n *node) makeDelivery() error {
 	if err != nil {
 		return err
 	}
-	trust, err := clientTLS(o)
-	if err != nil {
-		return err
-	}
 	n.sender = client.New(client.Config{
-		Log: n.log.Named("delivery"), TLS: trust, Locator: locator, Clusters: farTopics{n.federation},
+		Log: n.log.Named("delivery"), TLS: n.iceClientTLS(), Locator: locator, Clusters: farTopics{n.federation},
 		Origin:      n.cluster.ID(),
 		SendTimeout: o.duration("send-timeout"), FlushInterval: o.duration("flush-interval"),
 		MessageSizeMax: o.size("message-size-max"),
@@ -67,6 +61,7 @@ func (n *node) makeIce() error {
 	n.face, err = ice.New(ice.Config{
 		Node: n.cluster.ID(), Group: n.audited(), Hub: ice.FromHub(n.hub), Endpoints: n.sockets.published["ice"],
 		Caller: n.sender, Dedupe: client.NewDedupe(0), Adapter: adapter,
+		Access: o.access,
 		Leader: func() (string, uint64) { return n.cluster.LeaderID(), n.cluster.Term() },
 		Live:   n.cluster.Alive,
 		Server: server.Config{MessageSizeMax: o.size("message-size-max")},
@@ -91,29 +86,12 @@ func adapterOf(o *options) (ice.Adapter, error) {
 	return ice.Adapter{ID: id, ReplicaGroup: group, Locator: locator}, nil
 }
 
-// clientTLS is how subscribers over ssl are spoken to; nil: not at all.
-func clientTLS(o *options) (*tls.Config, error) {
-	certFile, keyFile, caFile := o.iceTLS()
-	if caFile == "" {
-		return nil, nil
+// iceClientTLS is how subscribers over ssl are spoken to; nil: not at all.
+func (n *node) iceClientTLS() func() *tls.Config {
+	if n.iceTLS == nil || n.options.iceTLSFiles().CA == "" {
+		return nil
 	}
-	b, err := os.ReadFile(caFile)
-	if err != nil {
-		return nil, fmt.Errorf("authorities of Ice subscribers: %w", err)
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(b) {
-		return nil, fmt.Errorf("authorities of Ice subscribers, %s: no certificate in it", caFile)
-	}
-	config := &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
-	if certFile != "" {
-		cert, err := tls.LoadX509KeyPair(certFile, keyFile)
-		if err != nil {
-			return nil, fmt.Errorf("certificate for Ice, %s, %s: %w", certFile, keyFile, err)
-		}
-		config.Certificates = []tls.Certificate{cert}
-	}
-	return config, nil
+	return n.iceTLS.IceClient
 }
 
 // reachMethod asks another node whether it can reach what a proxy names.

@@ -13,8 +13,13 @@ import (
 // node id of its other end is known.
 type Conn struct {
 	*tls.Conn
-	node atomic.Pointer[string]
+	node   atomic.Pointer[string]
+	abroad atomic.Bool
 }
+
+// Abroad tells, once bytes have gone over it, whether the other end is a node
+// of another cluster.
+func (c *Conn) Abroad() bool { return c.abroad.Load() }
 
 // Addr is the address of the other end, with the id in its certificate.
 type Addr struct {
@@ -52,12 +57,7 @@ func (s *Source) Dialled(nc net.Conn, _ string) net.Conn {
 		MinVersion:         tls.VersionTLS13,
 		Certificates:       []tls.Certificate{h.pair},
 		InsecureSkipVerify: true, // of the host's name only: see VerifyConnection
-		VerifyConnection: func(state tls.ConnectionState) error {
-			if err := h.verify(state.PeerCertificates, x509.ExtKeyUsageServerAuth); err != nil {
-				return &tls.CertificateVerificationError{UnverifiedCertificates: state.PeerCertificates, Err: err}
-			}
-			return c.meet(h, state)
-		},
+		VerifyConnection:   func(state tls.ConnectionState) error { return c.meet(h, state, x509.ExtKeyUsageServerAuth) },
 	})
 	return c
 }
@@ -69,24 +69,34 @@ func (s *Source) Accepted(nc net.Conn) net.Conn {
 		MinVersion:             tls.VersionTLS13,
 		Certificates:           []tls.Certificate{h.pair},
 		ClientAuth:             tls.RequireAndVerifyClientCert,
-		ClientCAs:              h.pool,
+		ClientCAs:              h.known,
 		SessionTicketsDisabled: true,
-		VerifyConnection:       func(state tls.ConnectionState) error { return c.meet(h, state) },
+		VerifyConnection:       func(state tls.ConnectionState) error { return c.meet(h, state, x509.ExtKeyUsageClientAuth) },
 	})
 	return c
 }
 
-// meet checks whom a verified certificate names.
-func (c *Conn) meet(h *held, state tls.ConnectionState) error {
-	name, err := NameOf(state.PeerCertificates[0])
+// meet checks whose certificate the other end shows. One of our cluster has to
+// be of our authorities; those of other clusters answer for other clusters alone.
+func (c *Conn) meet(h *held, state tls.ConnectionState, usage x509.ExtKeyUsage) error {
+	chain := state.PeerCertificates
+	err := h.verify(chain, usage)
+	far := err != nil && verify(h.far, chain, usage) == nil
+	if err != nil && !far {
+		return &tls.CertificateVerificationError{UnverifiedCertificates: chain, Err: err}
+	}
+	name, err := NameOf(chain[0])
 	switch {
 	case err != nil:
 		return err
-	case name.Cluster != h.name.Cluster:
+	case far && name.Cluster == h.name.Cluster:
+		return fmt.Errorf("the certificate is of cluster %s, as this one, but of an authority of other clusters", name.Cluster)
+	case !far && name.Cluster != h.name.Cluster:
 		return fmt.Errorf("the certificate is of cluster %s, this is %s", name.Cluster, h.name.Cluster)
 	case name.Node == "":
 		return fmt.Errorf("the certificate is for %s, and only nodes may come here", name)
 	}
+	c.abroad.Store(far)
 	c.node.Store(&name.Node)
 	return nil
 }

@@ -21,13 +21,15 @@ const WarnBefore = 14 * 24 * time.Hour
 const pollEvery = 2 * time.Second
 
 // Files are where a holder's certificate, its key and the authorities of its
-// cluster stand, in PEM.
-type Files struct{ Cert, Key, CA string }
+// cluster stand, in PEM. Clusters holds the authorities of other clusters that
+// may ask for topics and link to them, "" for none.
+type Files struct{ Cert, Key, CA, Clusters string }
 
 // Source is what the files hold, read anew when they change. Connections
 // take what it holds when they are made. Safe for concurrent use.
 type Source struct {
 	files   Files
+	ice     bool // see OpenIce
 	log     hclog.Logger
 	current atomic.Pointer[held]
 	poll    time.Duration
@@ -44,40 +46,64 @@ type held struct {
 	name        Name
 	authorities []*x509.Certificate
 	pool        *x509.CertPool
+	far         *x509.CertPool // authorities of other clusters; may be empty
+	known       *x509.CertPool // both
 }
 
 // Open reads the files of a node. Its certificate has to name one.
 func Open(files Files, log hclog.Logger) (*Source, error) {
+	s, err := open(files, log, false)
+	if err == nil && s.Name().Node == "" {
+		return nil, fmt.Errorf("%s is for %s, and a node needs one for a node", files.Cert, s.Name())
+	}
+	return s, err
+}
+
+func open(files Files, log hclog.Logger, ice bool) (*Source, error) {
 	if log == nil {
 		log = hclog.NewNullLogger()
 	}
-	s := &Source{files: files, log: log, poll: pollEvery, read: files.stamps()}
-	h, err := files.load()
+	s := &Source{files: files, ice: ice, log: log, poll: pollEvery, read: files.stamps()}
+	h, err := s.load()
 	if err != nil {
 		return nil, err
-	}
-	if h.name.Node == "" {
-		return nil, fmt.Errorf("%s is for %s, and a node needs one for a node", files.Cert, h.name)
 	}
 	s.current.Store(h)
 	return s, nil
 }
 
-func (f Files) load() (*held, error) {
-	pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
-	if err != nil {
-		return nil, fmt.Errorf("%s, %s: %w", f.Cert, f.Key, err)
+// load reads the files. Only those of Ice may be missing, or hold no name.
+func (s *Source) load() (*held, error) {
+	h, f, err := &held{pool: x509.NewCertPool(), far: x509.NewCertPool(), known: x509.NewCertPool()}, s.files, error(nil)
+	if f.Cert != "" || !s.ice {
+		if h.pair, err = tls.LoadX509KeyPair(f.Cert, f.Key); err != nil {
+			return nil, fmt.Errorf("%s, %s: %w", f.Cert, f.Key, err)
+		}
 	}
-	name, err := NameOf(pair.Leaf)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Cert, err)
+	if !s.ice {
+		if h.name, err = NameOf(h.pair.Leaf); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Cert, err)
+		}
 	}
-	h := &held{pair: pair, name: name, pool: x509.NewCertPool()}
-	if h.authorities, err = ReadCertificates(f.CA); err != nil {
-		return nil, err
+	if f.CA != "" || !s.ice {
+		if h.authorities, err = ReadCertificates(f.CA); err != nil {
+			return nil, err
+		}
 	}
 	for _, cert := range h.authorities {
 		h.pool.AddCert(cert)
+		h.known.AddCert(cert)
+	}
+	if f.Clusters == "" {
+		return h, nil
+	}
+	far, err := ReadCertificates(f.Clusters)
+	if err != nil {
+		return nil, err
+	}
+	for _, cert := range far {
+		h.far.AddCert(cert)
+		h.known.AddCert(cert)
 	}
 	return h, nil
 }
@@ -86,16 +112,18 @@ func (f Files) load() (*held, error) {
 func (s *Source) Name() Name { return s.current.Load().name }
 
 // Ends returns when the certificate ends, and when the first of the
-// authorities does.
+// authorities does; zero for what there is none of.
 func (s *Source) Ends() (cert, authority time.Time) {
 	h := s.current.Load()
-	authority = h.authorities[0].NotAfter
 	for _, a := range h.authorities {
-		if a.NotAfter.Before(authority) {
+		if authority.IsZero() || a.NotAfter.Before(authority) {
 			authority = a.NotAfter
 		}
 	}
-	return h.pair.Leaf.NotAfter, authority
+	if h.pair.Leaf != nil {
+		cert = h.pair.Leaf.NotAfter
+	}
+	return cert, authority
 }
 
 // Problems says what is wrong with the certificates, or will be soon.
@@ -107,6 +135,7 @@ func (s *Source) Problems(now time.Time) []string {
 		end  time.Time
 	}{{"the certificate " + s.files.Cert, cert}, {"an authority in " + s.files.CA, authority}} {
 		switch left := x.end.Sub(now); {
+		case x.end.IsZero():
 		case left <= 0:
 			out = append(out, fmt.Sprintf("%s ended %s; put a new one in its place", x.what, x.end.UTC().Format(time.RFC3339)))
 		case left < WarnBefore:
@@ -123,13 +152,13 @@ func (s *Source) Problems(now time.Time) []string {
 
 // Run looks at the files every two seconds, and at once when again says so,
 // until ctx ends.
-func (s *Source) Run(ctx context.Context, again <-chan os.Signal) error {
+func (s *Source) Run(ctx context.Context, again <-chan os.Signal) {
 	tick := time.NewTicker(s.poll)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-again:
 			s.look(true)
 		case <-tick.C:
@@ -153,7 +182,7 @@ func (s *Source) look(asked bool) {
 	case err == nil:
 		s.read, s.failing = now, nil
 		cert, _ := s.Ends()
-		s.log.Info("certificate files were read again", "certificate", s.files.Cert, "ends", cert.UTC().Format(time.RFC3339))
+		s.log.Info("certificate files were read again", "certificate", s.files.Cert, "authorities", s.files.CA, "ends", cert.UTC().Format(time.RFC3339))
 	case asked || now == s.pending:
 		s.read, s.failing = now, err
 		s.log.Error("new certificate files can't be used, the old ones stay in use", "error", err)
@@ -163,7 +192,7 @@ func (s *Source) look(asked bool) {
 
 // take makes what the files hold the current.
 func (s *Source) take() error {
-	h, err := s.files.load()
+	h, err := s.load()
 	if err != nil {
 		return err
 	}
@@ -175,14 +204,17 @@ func (s *Source) take() error {
 }
 
 // stamps tell whether files changed.
-type stamps [3]struct {
+type stamps [4]struct {
 	changed, size int64
 	missing       bool
 }
 
 func (f Files) stamps() stamps {
 	var out stamps
-	for i, name := range []string{f.Cert, f.Key, f.CA} {
+	for i, name := range []string{f.Cert, f.Key, f.CA, f.Clusters} {
+		if name == "" {
+			continue
+		}
 		info, err := os.Stat(name)
 		if err != nil {
 			out[i].missing = true
@@ -195,6 +227,10 @@ func (f Files) stamps() stamps {
 
 // verify checks that a chain leads to one of the authorities, for one usage.
 func (h *held) verify(chain []*x509.Certificate, usage x509.ExtKeyUsage) error {
+	return verify(h.pool, chain, usage)
+}
+
+func verify(roots *x509.CertPool, chain []*x509.Certificate, usage x509.ExtKeyUsage) error {
 	if len(chain) == 0 {
 		return errors.New("no certificate was sent")
 	}
@@ -202,6 +238,6 @@ func (h *held) verify(chain []*x509.Certificate, usage x509.ExtKeyUsage) error {
 	for _, cert := range chain[1:] {
 		between.AddCert(cert)
 	}
-	_, err := chain[0].Verify(x509.VerifyOptions{Roots: h.pool, Intermediates: between, KeyUsages: []x509.ExtKeyUsage{usage}})
+	_, err := chain[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, KeyUsages: []x509.ExtKeyUsage{usage}})
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,9 +26,9 @@ func run(t *testing.T, s *certs.Source) chan<- os.Signal {
 	t.Helper()
 	again := make(chan os.Signal)
 	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx, again) }()
-	t.Cleanup(func() { cancel(); <-done })
+	var running sync.WaitGroup
+	running.Go(func() { s.Run(ctx, again) })
+	t.Cleanup(func() { cancel(); running.Wait() })
 	return again
 }
 

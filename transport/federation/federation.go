@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -82,7 +83,7 @@ type topicAnswer struct {
 // changed: propose fsm.SetCluster with what it returns.
 func (f *Federation) Discover(ctx context.Context, name string, addresses []string) (fsm.Peer, error) {
 	var h hello
-	if err := f.askAny(ctx, addresses, "federation.hello", struct{}{}, &h); err != nil {
+	if err := f.askAny(ctx, addresses, methods+"hello", struct{}{}, &h); err != nil {
 		return fsm.Peer{}, fmt.Errorf("cluster %q: %w", name, err)
 	}
 	return fsm.Peer{Name: name, ID: h.ClusterID, Instance: h.Instance, Addresses: merge(addresses, h.Addresses)}, nil
@@ -95,7 +96,7 @@ func (f *Federation) Topic(ctx context.Context, cluster, topic string) (topics.R
 	if !known {
 		return topics.Remote{}, &fsm.Refusal{Kind: fsm.ErrNoCluster, Name: cluster, Detail: "floe clusters add " + cluster + " HOST:PORT makes it known"}
 	}
-	a, err := f.ask(ctx, peer, "federation.topic", topicQuestion{ClusterID: peer.ID, Name: topic})
+	a, err := f.ask(ctx, peer, methods+"topic", topicQuestion{ClusterID: peer.ID, Name: topic})
 	if err != nil {
 		return topics.Remote{}, fmt.Errorf("topic %q of cluster %q: %w", topic, cluster, err)
 	}
@@ -115,7 +116,7 @@ func (f *Federation) LinkProxy(ctx context.Context, clusterID string, topic topi
 		if peer.ID != clusterID {
 			continue
 		}
-		a, err := f.ask(ctx, peer, "federation.link", topicQuestion{ClusterID: clusterID, ID: topic})
+		a, err := f.ask(ctx, peer, methods+"link", topicQuestion{ClusterID: clusterID, ID: topic})
 		return a.Proxy, err
 	}
 	return nil, fmt.Errorf("cluster id %s: %w", clusterID, fsm.ErrNoCluster)
@@ -186,11 +187,18 @@ func merge(a, b []string) []string {
 	return out
 }
 
+// Asks tells whether a method of the peer port is one by which clusters ask
+// each other.
+func Asks(method string) bool { return strings.HasPrefix(method, methods) }
+
+// methods is how the names of all of them begin.
+const methods = "federation."
+
 // Register hooks the answers to other clusters' questions into the peer port.
 func (f *Federation) Register(handle func(method string, answer func(ctx context.Context, from string, body []byte) ([]byte, error))) {
-	handle("federation.hello", func(context.Context, string, []byte) ([]byte, error) { return json.Marshal(f.hello()) })
-	handle("federation.topic", f.answerTopic)
-	handle("federation.link", f.answerTopic)
+	handle(methods+"hello", func(context.Context, string, []byte) ([]byte, error) { return json.Marshal(f.hello()) })
+	handle(methods+"topic", f.answerTopic)
+	handle(methods+"link", f.answerTopic)
 }
 
 func (f *Federation) hello() hello {

@@ -37,6 +37,8 @@ type Config struct {
 	Leader func() (id string, term uint64)
 	// Live tells whether a node can be reached; nil: all can.
 	Live func(id string) bool
+	// Access says who may do what; its zero value keeps nobody out.
+	Access Access
 	// Adapter is what to register at an IceGrid registry.
 	Adapter Adapter
 	// Server bounds connections and messages; its Objects and Log are ours.
@@ -61,6 +63,7 @@ type Face struct {
 	finder    server.Servant
 	locator   server.Servant
 	topicType *server.Interface[*topic]
+	refusals  refusals
 
 	stop       context.CancelFunc
 	background sync.WaitGroup
@@ -88,6 +91,9 @@ func New(config Config) (*Face, error) {
 	f.manager, f.finder, f.locator = managerType.Bind(f), finderType.Bind(f), locatorType.Bind(f)
 	f.topicType = newTopicType()
 	config.Server.Objects, config.Server.Log = f, f.log
+	if config.Access.rules != nil {
+		config.Server.Allow = f.allow
+	}
 	config.Server.NewSession = func() server.Session { return new(delivery.Burst) }
 	f.server = server.New(config.Server)
 	ctx, stop := context.WithCancel(context.Background())
@@ -133,7 +139,7 @@ func (f *Face) PublishedEndpoints() []string {
 // propose has an op applied and turns what goes wrong into what the client
 // of r is to be told.
 func (f *Face) propose(ctx context.Context, r *server.Request, op fsm.Op) (fsm.Result, error) {
-	result, err := f.group.Propose(ctx, op, "ice "+r.Peer())
+	result, err := f.group.Propose(ctx, op, "ice "+caller(r))
 	return result, wireError(r, err)
 }
 

@@ -36,7 +36,7 @@ func (t *topic) link(ctx context.Context, c *server.Call) error {
 	} else {
 		op.Remote = &topics.Remote{Identity: topics.Identity(target.Identity), Proxy: marshal(&target)}
 	}
-	_, err = t.face.group.Propose(ctx, op, "ice "+c.Peer())
+	_, err = t.face.group.Propose(ctx, op, "ice "+caller(c.Request))
 	if local && isMissing(err, op.To) && op.To != t.Name {
 		return missingTarget(&target, proto.StatusObjectNotExist)
 	}

@@ -43,7 +43,7 @@ func (f *Face) createOrRetrieve(ctx context.Context, c *server.Call) error {
 		return err
 	}
 	if f.group.View().Graph.Topic(name) == nil {
-		_, err = f.group.Propose(ctx, fsm.CreateTopic{Name: name}, "ice "+c.Peer())
+		_, err = f.group.Propose(ctx, fsm.CreateTopic{Name: name}, "ice "+caller(c.Request))
 	}
 	if err != nil && !errors.Is(err, topics.ErrExists) {
 		return wireError(c.Request, err)

@@ -83,6 +83,12 @@ func (p *Port) open(tcp *net.TCPConn, released func()) {
 		return
 	}
 	k := hello.kind
+	if k != kindRPC && abroad(nc) {
+		_ = early.Close()
+		released()
+		p.reject(nc.RemoteAddr(), fmt.Errorf("%s: %w", k, errAbroad))
+		return
+	}
 	if w.on.Store(k == kindEvents); k != kindEvents && nc == w {
 		nc = tcp // as it is
 	}

@@ -150,6 +150,9 @@ func (c *Client) introduce(ctx context.Context, nc *net.Conn, address string, v 
 	if !interrupt() {
 		return ctx.Err()
 	}
+	if err == nil && k != kindRPC && abroad(*nc) {
+		return fmt.Errorf("%s: %w", k, errAbroad)
+	}
 	return err
 }
 

@@ -80,6 +80,9 @@ func (cc *clientConn) enqueue(ctx context.Context, call *call) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if err := cc.client.opts.checkAbroad(cc.nc, call.method); err != nil {
+		return err
+	}
 	select {
 	case cc.slots <- struct{}{}:
 	case <-ctx.Done():

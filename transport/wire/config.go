@@ -63,6 +63,11 @@ type Options struct {
 	// nil: TCP, with sums of our own (records, see DESIGN.md).
 	WrapDialled  func(conn net.Conn, address string) net.Conn
 	WrapAccepted func(conn net.Conn) net.Conn
+	// Abroad tells which methods may be called on nodes of other clusters, and
+	// by them; everything else between clusters is refused. A connection leads
+	// to another cluster where what WrapDialled or WrapAccepted returned has a
+	// method Abroad() bool that says so once bytes have gone over it. nil: none.
+	Abroad func(method string) bool
 }
 
 // Config says how [Listen] opens a port.

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"errors"
+	"fmt"
 	"net"
 	"sync"
 	"time"
@@ -23,6 +25,26 @@ func (c *conn) Close() error {
 		c.release()
 	})
 	return c.err
+}
+
+// abroad tells whether the other end is of another cluster.
+func abroad(nc net.Conn) bool {
+	if c, ok := nc.(*conn); ok {
+		nc = c.Conn
+	}
+	far, ok := nc.(interface{ Abroad() bool })
+	return ok && far.Abroad()
+}
+
+// errAbroad: the other end is of another cluster, and may do little.
+var errAbroad = errors.New("the certificate is of another cluster")
+
+// checkAbroad refuses calls over the border, but for the methods that are open.
+func (o *Options) checkAbroad(nc net.Conn, method string) error {
+	if abroad(nc) && (o.Abroad == nil || !o.Abroad(method)) {
+		return fmt.Errorf("%s: %w", method, errAbroad)
+	}
+	return nil
 }
 
 // closeWrite sends the peer an end of file, where the transport can.

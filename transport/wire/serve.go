@@ -165,6 +165,10 @@ func (s *serverConn) answer(ctx context.Context, m message) (body []byte, err er
 			body, err = nil, fmt.Errorf("the handler of %s failed: %w", m.name, context.Canceled)
 		}
 	}()
+	if err := s.port.cfg.Options.checkAbroad(s.nc, m.name); err != nil {
+		s.port.complaints.warn("call refused", "peer", s.nc.RemoteAddr(), "error", err)
+		return nil, err
+	}
 	return (*s.port.serving.Load())(ctx, s.nc.RemoteAddr(), m.name, m.body)
 }
 

@@ -42,11 +42,16 @@ type Status struct {
 	Version        string `json:"version"`
 	ClusterVersion uint32 `json:"cluster_version"`
 	// Instance is the category of the cluster's Ice identities.
-	Instance      string            `json:"ice_instance"`
-	Topics        int               `json:"topics"`
-	Listeners     map[string]string `json:"listeners"`
-	Data          string            `json:"data"`
-	UptimeSeconds float64           `json:"uptime_seconds"`
+	Instance  string            `json:"ice_instance"`
+	Topics    int               `json:"topics"`
+	Listeners map[string]string `json:"listeners"`
+	// Plain has each listener in the clear, with the ranges of addresses beyond
+	// its machine that may use it; none: only the machine itself may.
+	Plain map[string][]string `json:"plain,omitempty"`
+	// IceAllow says who may do what over Ice; empty: whoever reaches a listener.
+	IceAllow      string  `json:"ice_allow,omitempty"`
+	Data          string  `json:"data"`
+	UptimeSeconds float64 `json:"uptime_seconds"`
 	// Certificate is that of the node that answers; nil: it has none.
 	Certificate *Certificate `json:"certificate,omitempty"`
 }

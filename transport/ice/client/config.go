@@ -24,8 +24,9 @@ type Clusters interface {
 type Config struct {
 	// Log gets what a person must know; nil is silence.
 	Log hclog.Logger
-	// TLS is used for ssl and wss endpoints; nil: they can't be used.
-	TLS *tls.Config
+	// TLS returns what to use for the next connection to an ssl or wss endpoint;
+	// nil: there can be none.
+	TLS func() *tls.Config
 	// Locator resolves proxies without endpoints; the null proxy: none.
 	Locator proto.Proxy
 	// Clusters resolves links to other floe clusters; nil: none.

@@ -73,7 +73,7 @@ func (c *Client) secure(a address, nc net.Conn) (net.Conn, error) {
 	if c.config.TLS == nil {
 		return nil, errors.New("ssl: no certificates configured")
 	}
-	config := c.config.TLS.Clone()
+	config := c.config.TLS().Clone()
 	if config.ServerName == "" {
 		config.ServerName = a.host
 	}

@@ -109,7 +109,7 @@ func TestOtherTransports(t *testing.T) {
 			s := serverOn(t, func(l net.Listener) net.Listener { return wrapped{l, test.wrap} })
 			endpoint := s.endpoint()
 			endpoint.Type, endpoint.Resource = test.kind, "/chat"
-			st := newStand(t, Config{TLS: &tls.Config{RootCAs: pool}}, delivery.Config{})
+			st := newStand(t, Config{TLS: func() *tls.Config { return &tls.Config{RootCAs: pool} }}, delivery.Config{})
 			st.group.subscribe("s", proxyTo(proto.Twoway, endpoint))
 			st.publish(names(100)...)
 			ev, err := delivery.NewEvent(proto.AppendTail(nil, strings.Repeat("x", 100_000), 0, nil, proto.AppendEmptyEncapsulation(nil, proto.Encoding11)))

@@ -70,6 +70,6 @@ func (c *conn) dispatchLate(ctx context.Context) {
 		return
 	}
 	if s := c.locate(ctx); s != nil && s.Inline(&c.request) {
-		answer(ctx, s, &c.request, nil)
+		c.listener.server.answer(ctx, s, &c.request, nil)
 	}
 }

@@ -15,6 +15,9 @@ import (
 type Config struct {
 	// Objects finds the servants; required.
 	Objects Objects
+	// Allow says why a request to a servant may not be made, which is answered as
+	// [AppendError] says; nil: every request may.
+	Allow func(r *Request, s Servant) error
 	// NewSession makes what the inline requests of one connection share; see
 	// [Session]. nil: nothing.
 	NewSession func() Session

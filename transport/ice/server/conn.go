@@ -64,7 +64,7 @@ func newConn(ln *listener, socket net.Conn) *conn {
 	if a, err := netip.ParseAddrPort(c.peer); err == nil {
 		c.addr = a.Addr().Unmap()
 	}
-	c.request.peer = c.peer
+	c.request.peer, c.request.client.addr = c.peer, c.addr
 	if c.config.NewSession != nil {
 		c.request.session = c.config.NewSession()
 	}
@@ -123,6 +123,9 @@ func (c *conn) open() error {
 			return fmt.Errorf("tls: %w", err)
 		}
 		c.stream = secure
+		if chain := secure.ConnectionState().VerifiedChains; len(chain) > 0 {
+			c.request.client.certified, c.request.client.name = true, chain[0][0].Subject.CommonName
+		}
 	}
 	if t.WebSocket {
 		ws, err := acceptWebSocket(c.stream)

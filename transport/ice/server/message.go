@@ -77,21 +77,33 @@ func (c *conn) batch(ctx context.Context, body []byte) error {
 
 // dispatch runs the request at hand; s nil is an object that does not exist.
 func (c *conn) dispatch(ctx context.Context, s Servant) {
-	c.replies = answer(ctx, s, &c.request, c.replies)
+	c.replies = c.listener.server.answer(ctx, s, &c.request, c.replies)
 }
 
-// answer appends the reply to r, if r wants one.
-func answer(ctx context.Context, s Servant, r *Request, dst []byte) []byte {
+// answer appends the reply to r, if r wants one; to is nil for an object that
+// does not exist.
+func (s *Server) answer(ctx context.Context, to Servant, r *Request, dst []byte) []byte {
 	before := len(dst)
-	if s == nil {
+	switch err := s.refusal(to, r); {
+	case to == nil:
 		dst = proto.AppendNotExist(dst, proto.StatusObjectNotExist, &r.Request)
-	} else {
-		dst = s.Dispatch(ctx, r, dst)
+	case err != nil:
+		dst = AppendError(dst, r, err)
+	default:
+		dst = to.Dispatch(ctx, r, dst)
 	}
 	if r.Oneway() {
 		return dst[:before]
 	}
 	return dst
+}
+
+// refusal says why a request may not be made.
+func (s *Server) refusal(to Servant, r *Request) error {
+	if to == nil || s.config.Allow == nil {
+		return nil
+	}
+	return s.config.Allow(r, to)
 }
 
 // locate finds the servant of the request at hand, nil if there is none.
@@ -129,13 +141,13 @@ func (c *conn) spawn(ctx context.Context, s Servant, body []byte) error {
 		<-c.slots
 		return err
 	}
-	body = bytes.Clone(body)
+	body, who := bytes.Clone(body), c.request.client
 	c.tasks.Go(func() {
 		defer func() { <-c.slots; <-c.listener.server.slots }()
 		defer c.recoverPanic()
-		r := Request{peer: c.peer}
+		r := Request{peer: c.peer, client: who}
 		proto.ParseRequest(body, &r.Request) // was parsed before
-		if reply := answer(ctx, s, &r, nil); len(reply) > 0 {
+		if reply := c.listener.server.answer(ctx, s, &r, nil); len(reply) > 0 {
 			c.write(reply)
 		}
 	})

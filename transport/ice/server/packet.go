@@ -121,7 +121,7 @@ func (p *packets) batch(ctx context.Context, body []byte) error {
 
 func (p *packets) dispatch(ctx context.Context) {
 	if s := p.locate(ctx); s != nil && s.Inline(&p.request) {
-		answer(ctx, s, &p.request, nil)
+		p.server.answer(ctx, s, &p.request, nil)
 	}
 }
 

@@ -32,8 +32,29 @@ type Request struct {
 	proto.Request
 	peer    string
 	session Session
-	addr    netip.AddrPort
+	addr    netip.AddrPort // of a datagram
+	client  client         // of a connection
 }
+
+// client is who is at the other end of a connection.
+type client struct {
+	addr netip.Addr
+	// certified: it showed a certificate that was checked, with this common name.
+	certified bool
+	name      string
+}
+
+// From returns the client's address; the zero value where it has none.
+func (r *Request) From() netip.Addr {
+	if r.addr.IsValid() {
+		return r.addr.Addr().Unmap().WithZone("")
+	}
+	return r.client.addr.WithZone("")
+}
+
+// Certificate returns the common name in the client's certificate, and whether
+// it showed one. Only a Transport whose TLS asks for it gets any.
+func (r *Request) Certificate() (name string, shown bool) { return r.client.name, r.client.certified }
 
 // Session returns what Config.NewSession made for the connection; nil where
 // there is none, as for requests that are not run inline.
