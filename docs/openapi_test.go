@@ -90,7 +90,7 @@ type block struct{ commands, answers []string }
 
 // blocks are the page's, in order.
 func blocks(page string) (all []block) {
-	for _, m := range regexp.MustCompile("(?ms)^```sh\n(.*?)^```\n\n```text\n(.*?)^```$").FindAllStringSubmatch(page, -1) {
+	for _, m := range regexp.MustCompile("(?ms)^```sh\n([^`]*)^```\n\n```text\n(.*?)^```$").FindAllStringSubmatch(page, -1) {
 		all = append(all, block{strings.Split(strings.TrimSpace(m[1]), "\n"), strings.Split(strings.TrimSpace(m[2]), "\n")})
 	}
 	return all

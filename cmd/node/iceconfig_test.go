@@ -52,7 +52,7 @@ func TestIceConfig(t *testing.T) {
 		"drop events": {text: "IceStorm.Send.QueueSizeMax=7\nIceStorm.Send.QueueSizeMaxPolicy=DropEvents\n", flags: "queue-events=7 queue-policy=drop-oldest"},
 		"what floe can't": {
 			text:  "IceStorm.Send.Timeout=-1\nIceStorm.Send.QueueSizeMax=-1\nIceStorm.Send.QueueSizeMaxPolicy=Sometimes\nIceStorm.Transient=1\nIceStorm.Flush.Timeout=soon\nIceStorm.Publish.Endpoints=tcp\n",
-			flags: "send-timeout=1m0s queue-events=10000 queue-policy=drop-oldest flush-interval=1s ice=:10000",
+			flags: "send-timeout=1m queue-events=10000 queue-policy=drop-oldest flush-interval=1s ice=:10000",
 			notes: []string{"IceStorm.Flush.Timeout", "IceStorm.Send.Timeout", "IceStorm.Transient", "IceStorm.Publish.Endpoints", "IceStorm.Send.QueueSizeMax", "IceStorm.Send.QueueSizeMaxPolicy"},
 		},
 		"unknown ones":   {text: "IceStorm.Flush.Timeou=5\nIceStorm.Publish.ThreadPool.Size=4\nIce.Warn.Connections=1\n", notes: []string{"IceStorm.Flush.Timeou", "IceStorm.Publish.ThreadPool.Size"}},
