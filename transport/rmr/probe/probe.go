@@ -266,9 +266,6 @@ func (p *Prober) verdict() fsm.SetProbed {
 	if p.judge == nil {
 		p.judge = &judge{since: now, reports: map[string]heard{}}
 	}
-	if !p.judge.ready(now) {
-		return fsm.SetProbed{}
-	}
 	op, most := p.judge.decide(p.members, p.config.Group.View().Distribution.Dead, now)
 	p.problem = ""
 	if most {

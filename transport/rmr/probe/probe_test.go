@@ -262,6 +262,32 @@ func TestLeaderDecides(t *testing.T) {
 	}
 }
 
+// Who begins to lead can't know yet who looks. Two that agree are enough even so.
+func TestNewLeaderDecides(t *testing.T) {
+	now := time.Now()
+	at := func(dead ...string) heard { return heard{report{Dead: dead, Settled: true}, now} }
+	five := membersOf(tableOf(t, "mse|5|-1|a:1,b:1,c:1,d:1,e:1\n"))
+	for name, test := range map[string]struct {
+		reports   map[string]heard
+		withdrawn []string
+		dead      string
+		most      bool
+	}{
+		"nobody has reported": {nil, []string{"a:1"}, "", false},
+		"one has":             {map[string]heard{"n1": at("a:1")}, []string{"b:1"}, "", false},
+		"two agree":           {map[string]heard{"n1": at("a:1", "c:1"), "n2": at("a:1")}, []string{"b:1"}, "a:1", false},
+		"two do not":          {map[string]heard{"n1": at("a:1"), "n2": at()}, []string{"b:1"}, "", false},
+		"one has not settled": {map[string]heard{"n1": at("a:1"), "n2": {report{[]string{"a:1"}, false}, now}}, nil, "", false},
+		"over half":           {map[string]heard{"n1": at("a:1", "b:1", "c:1"), "n2": at("a:1", "b:1", "c:1")}, nil, "", true},
+	} {
+		j := judge{since: now.Add(-fresh / 2), reports: test.reports}
+		op, most := j.decide(five, test.withdrawn, now)
+		if got := strings.Join(op.Dead, " "); got != test.dead || len(op.Alive) > 0 || most != test.most {
+			t.Errorf("%s: dead %q, alive %q, most %t", name, op.Dead, op.Alive, most)
+		}
+	}
+}
+
 func tableOf(t *testing.T, text string) *routing.Table {
 	return newGroup(t, text).state.View().Routes.State().Table
 }

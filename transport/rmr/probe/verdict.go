@@ -21,7 +21,7 @@ type heard struct {
 }
 
 // fresh is how long a report counts. A new leader waits as long before it
-// decides.
+// takes for granted that who did not report does not look.
 const fresh = 3 * time.Second
 
 // judge is the leader's part: reports in, what to withdraw and take back out.
@@ -30,11 +30,12 @@ type judge struct {
 	reports map[string]heard
 }
 
-// ready tells whether the reports of all who look can have come.
-func (j *judge) ready(now time.Time) bool { return now.Sub(j.since) >= fresh }
+// complete tells whether the reports of all who look can have come.
+func (j *judge) complete(now time.Time) bool { return now.Sub(j.since) >= fresh }
 
 // decide compares the reports with what is withdrawn. most tells that more
-// than half of the members seem dead, so that none was added.
+// than half of the members seem dead, so that none was added. While reports can be
+// missing, two that agree are enough to withdraw a member; none is taken back.
 func (j *judge) decide(m *members, withdrawn []string, now time.Time) (op fsm.SetProbed, most bool) {
 	votes, looking := map[string]int{}, 0
 	for node, r := range j.reports {
@@ -50,7 +51,8 @@ func (j *judge) decide(m *members, withdrawn []string, now time.Time) (op fsm.Se
 			votes[e]++
 		}
 	}
-	if looking == 0 && len(j.reports) > 0 {
+	complete := j.complete(now)
+	if looking == 0 && len(j.reports) > 0 || looking < 2 && !complete {
 		return fsm.SetProbed{}, false
 	}
 	dead, count := map[string]bool{}, 0
@@ -61,7 +63,7 @@ func (j *judge) decide(m *members, withdrawn []string, now time.Time) (op fsm.Se
 		}
 	}
 	for _, e := range withdrawn {
-		if !dead[e] {
+		if complete && !dead[e] {
 			op.Alive = append(op.Alive, e)
 		}
 	}
