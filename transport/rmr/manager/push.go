@@ -29,9 +29,6 @@ func (s *session) step(now time.Time) time.Duration {
 			s.unanswered(now)
 		}
 	}
-	if s.conn != nil && s.base != nil {
-		s.heard = now // the system at the other end answers for it
-	}
 	s.expire(now)
 	e := s.m.edition.Load()
 	switch {

@@ -256,6 +256,35 @@ func TestIncarnations(t *testing.T) {
 	noFaults(t, a)
 }
 
+// An app that had nothing to say for long, as nothing changed, is alive as long as its connection is.
+func TestAppsThatRestAreNotForgotten(t *testing.T) {
+	g := newGroup(t)
+	const expire = 2 * time.Second
+	m := serve(t, g, func(c *Config) { c.Expire = expire })
+	g.load(t, "mse|100|-1|a:1")
+	for what, happens := range map[string]func(a *rmrapp.App) error{
+		"its connection breaks": func(a *rmrapp.App) error { a.DropConnections(); return nil },
+		"another node pushed to it": func(a *rmrapp.App) error {
+			_, err := g.Call(t.Context(), "n1", againMethod, []byte(a.ID()))
+			return err
+		},
+	} {
+		a := start(t, m.address)
+		routed(t, a, 100, "a:1")
+		eventually(t, "it is known that it has the table", func() bool { app, _ := g.View().App(a.ID()); return app.Acked > 0 })
+		rests, had := time.Now(), len(a.History())
+		eventually(t, "it rests for long", func() bool { return time.Since(rests) > expire+expire/4 })
+		if err := happens(a); err != nil {
+			t.Fatal(err)
+		}
+		wait(t, a, "gets everything again: "+what, func(a *rmrapp.App) bool { return len(a.History()) > had })
+		if _, known := g.View().App(a.ID()); !known {
+			t.Errorf("%s: forgotten", what)
+		}
+		a.Close()
+	}
+}
+
 // Case T13: an app that comes back at other addresses has one destination,
 // and what is not there any more is forgotten in the end.
 func TestAppsThatGoAreForgotten(t *testing.T) {

@@ -104,6 +104,7 @@ func (s *session) wait(timer <-chan time.Time) {
 	if s.conn != nil {
 		ended = s.conn.done
 	}
+	lives := s.conn != nil && s.base != nil // the system at the other end answers for it
 	select {
 	case <-s.m.ctx.Done():
 	case a := <-s.asks:
@@ -120,6 +121,9 @@ func (s *session) wait(timer <-chan time.Time) {
 		s.doubt()
 	case <-s.wake:
 	case <-timer:
+	}
+	if lives {
+		s.heard = time.Now()
 	}
 }
 
