@@ -26,7 +26,7 @@ func (n *node) makeRMR() error {
 		return err
 	}
 	n.manager = manager.New(manager.Config{
-		Group: n.cluster, Member: n.isMember, Lease: timing.Election * 5 / 2, Chunk: n.chunk(), Expire: n.options.duration("app-expire"), Log: n.log.Named("rtg"),
+		Group: n.cluster, Member: n.isMember, Lease: timing.Election * 2, Chunk: n.chunk(), Expire: n.options.duration("app-expire"), Log: n.log.Named("rtg"),
 	})
 	n.prober = probe.New(probe.Config{Group: n.cluster, Looks: n.options.text("probe") == "true", Log: n.log.Named("probe")})
 	n.cluster.Handle(probe.Method, n.prober.Handle)

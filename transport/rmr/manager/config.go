@@ -33,8 +33,9 @@ type Config struct {
 	// table stays as it was, and who has a table never asks again.
 	Member func() bool
 	// Lease is how long a node may push unasked after it last heard of the
-	// leader; 1 s if zero, at least 500 ms. Two and a half election time-outs
-	// fit. All nodes must have the same.
+	// leader; 1 s if zero, at least 500 ms. Two election time-outs fit: most
+	// leases outlast a change of the leader, and an app whose node died with the
+	// leadership has another one within 2 s. All nodes must have the same.
 	Lease time.Duration
 	// Chunk is the size, in bytes, from which a table is cut into several
 	// messages, for programs older than release 3.8 of the library; 0: only

@@ -82,7 +82,7 @@ func (m *Manager) lead(ctx context.Context) {
 		if err := m.assign(ctx); err != nil && ctx.Err() == nil {
 			m.complain.warn("apps of dead nodes could not be given to others", "error", err)
 		}
-		waitFor(ctx, changed, m.cfg.Lease/6)
+		waitFor(ctx, changed, m.cfg.Lease/12)
 	}
 }
 

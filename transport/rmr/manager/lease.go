@@ -70,7 +70,7 @@ func (m *Manager) keepLease(ctx context.Context) {
 	for ctx.Err() == nil {
 		asked := time.Now()
 		changed := m.cfg.Group.LeaderChanged()
-		rest := m.cfg.Lease / 3
+		rest := m.cfg.Lease / 4
 		if !m.lease.wanted() {
 			rest = m.cfg.Lease / 6
 		} else if err := m.renew(ctx, asked); err != nil {
