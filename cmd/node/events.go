@@ -36,11 +36,13 @@ one sequence<byte>; with --ice-string, as one string. Without DATA it is empty.`
 			short: "print the events of topics as they come",
 			long: `Print the events of topics as they come: topic, operation, cost, context and
 payload, with a tab between. How many events were missed goes to stderr. With
---json each event is one line. In the shell it needs --count.`,
+--json each event is one line. Where the node they come from is lost and --addr
+names others, one of those goes on, and stderr says so: what was published
+meanwhile is missing. In the shell it needs --count.`,
 			flags: func(f *pflag.FlagSet) {
 				f.Var(newNumber(0, 0, math.MaxInt32), "count", "end after so many events; 0: never")
 			},
-			example: "floe sub A B --count 10",
+			example: "floe sub A B --count 10\nfloe sub A --addr 10.0.0.1:7480,10.0.0.2:7480",
 			run:     runSub},
 	}
 }

@@ -53,3 +53,32 @@ func TestNativeAndIceProgramsMeet(t *testing.T) {
 		t.Errorf("Ice subscriber: got %q, want %q", got, want)
 	}
 }
+
+// A native subscriber goes on at another node of its list when its own dies, and says that events may be missing.
+func TestNativeSubscriberOutlivesItsNode(t *testing.T) {
+	t.Parallel()
+	c := startThree(t)
+	n1, n2, n3 := c.Nodes[0], c.Nodes[1], c.Nodes[2]
+	n3.Must("create", "A")
+	native := make(chan floetest.Output, 1)
+	go func() {
+		o, err := floetest.RunFloe("", "sub", "A", "--count", "2", "--timeout", "1m", "--addr", n1.HTTP()+","+n2.HTTP())
+		if err != nil {
+			o.Stderr += err.Error()
+		}
+		native <- o
+	}()
+	one := func(v float64) bool { return v == 1 }
+	waitMetric(t, n1, one, "floe_native_subscribers")
+	n1.Must("pub", "A", "before")
+	n1.Kill()
+	waitMetric(t, n2, one, "floe_native_subscribers")
+	n2.Must("pub", "A", "after")
+	o := <-native
+	if want := "A\tmessage\t0\t\tbefore\nA\tmessage\t0\t\tafter\n"; o.Exit != 0 || o.Stdout != want {
+		t.Fatalf("got %v, want %q", o, want)
+	}
+	if want := "events may be missing: the event stream from " + n1.HTTP() + " ended"; !strings.Contains(o.Stderr, want) || !strings.Contains(o.Stderr, n2.HTTP()+" goes on") {
+		t.Errorf("stderr %q, want %q and who goes on", o.Stderr, want)
+	}
+}

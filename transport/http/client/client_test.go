@@ -250,10 +250,12 @@ func TestStream(t *testing.T) {
 	if ev, err := s.Next(); err != nil || ev.Received == nil || string(ev.Received.Data) != "hi" {
 		t.Errorf("got %v, %v", ev, err)
 	}
-	_, err = s.Next()
-	wantKind(t, err, api.NotReady, "this node stops")
-	_, err = s.Next()
-	wantKind(t, err, api.Unreachable, "ended")
+	if ev, err := s.Next(); err != nil || ev.Gap != address+": this node stops; "+address+" goes on" {
+		t.Errorf("got %v, %v, want a gap", ev, err)
+	}
+	if ev, err := s.Next(); err != nil || ev.Missed != 3 {
+		t.Errorf("got %v, %v", ev, err)
+	}
 
 	_, err = newClient(t, 200*time.Millisecond, silent(t)).Subscribe(t.Context(), []string{"A"})
 	wantKind(t, err, api.Unreachable, "no answer in time")
@@ -261,6 +263,93 @@ func TestStream(t *testing.T) {
 	cancel()
 	if _, err := c.Subscribe(ctx, []string{"A"}); err == nil {
 		t.Error("no error though the caller gave up")
+	}
+}
+
+// An event stream outlives its node where another one is named: one that
+// ends, that says that it stops, that is silent. What a node refuses ends it.
+func TestStreamGoesOnElsewhere(t *testing.T) {
+	t.Parallel()
+	const event = `{"event":{"topic":"A","operation":"message","cost":0,"context":{},"data":"aGk="}}` + "\n"
+	begins := func(rest string, hang bool) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.Write([]byte(`{"subscribed":true}` + "\n" + rest))
+			if hang {
+				w.(http.Flusher).Flush()
+				<-r.Context().Done()
+			}
+		}
+	}
+	ends := serve(t, begins("", false))
+	stops := serve(t, begins(`{"error":{"kind":"not_ready","message":"this node stops"}}`+"\n", false))
+	goes := serve(t, begins(event, true))
+	mute := serve(t, begins("", true))
+	for name, c := range map[string]struct{ first, gap string }{
+		"ends":   {ends, "the event stream from " + ends + " ended: unexpected EOF; " + goes + " goes on"},
+		"stops":  {stops, stops + ": this node stops; " + goes + " goes on"},
+		"silent": {mute, "the event stream from " + mute + " is silent for 8s; " + goes + " goes on"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, err := newClient(t, 2*time.Second, c.first, refused(t), goes).Subscribe(t.Context(), []string{"A"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if ev, err := s.Next(); err != nil || ev.Gap != c.gap {
+				t.Errorf("got %+v, %v, want the gap %q", ev, err, c.gap)
+			}
+			if ev, err := s.Next(); err != nil || ev.Received == nil || string(ev.Received.Data) != "hi" {
+				t.Errorf("got %+v, %v, want the event of the other node", ev, err)
+			}
+		})
+	}
+	t.Run("refused", func(t *testing.T) {
+		t.Parallel()
+		s, err := newClient(t, 2*time.Second, ends, serve(t, failure(api.NoSuchTopic, `"A": no such topic`))).Subscribe(t.Context(), []string{"A"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.Next()
+		wantKind(t, err, api.NoSuchTopic, "no such topic")
+	})
+	t.Run("nobody", func(t *testing.T) {
+		t.Parallel()
+		var asked atomic.Int32
+		only := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if asked.Add(1) > 1 {
+				failure(api.NotReady, "not ready")(w, r)
+				return
+			}
+			begins("", false)(w, r)
+		})
+		s, err := newClient(t, 500*time.Millisecond, only).Subscribe(t.Context(), []string{"A"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		_, err = s.Next()
+		wantKind(t, err, api.NotReady, "not ready")
+		if d := time.Since(began); d < 400*time.Millisecond || asked.Load() < 2 {
+			t.Errorf("gave up after %v and %d calls", d, asked.Load())
+		}
+	})
+}
+
+// A watch goes on elsewhere also where its node was silent for longer than a call may take.
+func TestWatchOutlivesASilentNode(t *testing.T) {
+	t.Parallel()
+	mute := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	})
+	goes := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Write([]byte("id: 7\nevent: progress\ndata: {\"index\":7,\"node\":\"n2\"}\n\n"))
+	})
+	w := newClient(t, time.Second, mute, goes).Watch(t.Context(), nil)
+	defer w.Close()
+	if ev, err := w.Next(); err != nil || ev.Index != 7 {
+		t.Errorf("got %+v, %v, want what the other node tells", ev, err)
 	}
 }
 

@@ -69,8 +69,8 @@ type Watch struct {
 	client *Client
 	ctx    context.Context // of Watch, whose life this is
 	from   string          // index after which to go on, "" for now
-	next   int             // address to be tried
-	open   *watchStream    // nil: none
+	turn   rota
+	open   *watchStream // nil: none
 }
 
 // Watch follows what comes after an index, or from now on where it is nil. It
@@ -87,24 +87,15 @@ func (c *Client) Watch(ctx context.Context, from *uint64) *Watch {
 // It fails once no node could be asked within the client's timeout, or with
 // what a node said.
 func (w *Watch) Next() (WatchEvent, error) {
-	deadline := time.Now().Add(w.client.config.Timeout)
 	for {
 		ev, err := w.once()
 		if err == nil {
+			w.turn.served()
 			w.from = strconv.FormatUint(ev.Index, 10)
 			return ev, nil
 		}
 		w.Close()
-		w.next++
-		if !elsewhere(err) || w.ctx.Err() != nil || time.Now().After(deadline) {
-			return WatchEvent{}, err
-		}
-		if w.next%len(w.client.config.Addresses) != 0 {
-			continue
-		}
-		select { // all were asked
-		case <-time.After(100 * time.Millisecond):
-		case <-w.ctx.Done():
+		if !w.client.passOn(w.ctx, &w.turn, err) {
 			return WatchEvent{}, err
 		}
 	}
@@ -112,9 +103,8 @@ func (w *Watch) Next() (WatchEvent, error) {
 
 func (w *Watch) once() (WatchEvent, error) {
 	if w.open == nil {
-		address := w.client.config.Addresses[w.next%len(w.client.config.Addresses)]
 		var err error
-		if w.open, err = w.client.watch(w.ctx, address, w.from); err != nil {
+		if w.open, err = w.client.watch(w.ctx, w.client.whose(&w.turn), w.from); err != nil {
 			return WatchEvent{}, err
 		}
 	}
@@ -144,7 +134,7 @@ func (c *Client) watch(ctx context.Context, address, from string) (*watchStream,
 		r.query = url.Values{"from": {from}}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	timer := time.AfterFunc(min(silence, c.config.Timeout), cancel)
+	timer := time.AfterFunc(min(silence, c.turnTime()), cancel)
 	response, err := c.start(ctx, address, r)
 	if err != nil {
 		if !timer.Stop() {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,8 +21,18 @@ const silence = 8 * time.Second
 // lineLimit is the longest line of an event stream, in bytes.
 const lineLimit = 64 << 20
 
-// Stream is an open event stream. It is not safe for concurrent use.
+// Stream is a stream of events that outlives the node it comes from. It is not
+// safe for concurrent use.
 type Stream struct {
+	client *Client
+	ctx    context.Context // of Subscribe, whose life this is
+	topics []string
+	turn   rota
+	open   *eventStream
+}
+
+// eventStream is an event stream at one node.
+type eventStream struct {
 	address string
 	body    io.ReadCloser
 	lines   *bufio.Scanner
@@ -32,14 +43,13 @@ type Stream struct {
 // Subscribe opens an event stream of the topics at the first node that
 // grants one. It ends with ctx or Close.
 func (c *Client) Subscribe(ctx context.Context, topics []string) (*Stream, error) {
-	r := request{method: http.MethodGet, path: "/v1/events", query: url.Values{"topic": topics}}
 	deadline := time.Now().Add(c.config.Timeout)
 	var failed []error
 	for i, address := range c.config.Addresses {
 		share := max(time.Until(deadline)/time.Duration(len(c.config.Addresses)-i), time.Millisecond)
-		s, err := c.subscribe(ctx, address, r, share)
+		open, err := c.subscribe(ctx, address, topics, share)
 		if err == nil {
-			return s, nil
+			return &Stream{client: c, ctx: ctx, topics: topics, turn: rota{next: i}, open: open}, nil
 		}
 		failed = append(failed, err)
 		if !elsewhere(err) || ctx.Err() != nil {
@@ -49,7 +59,8 @@ func (c *Client) Subscribe(ctx context.Context, topics []string) (*Stream, error
 	return nil, worst(failed)
 }
 
-func (c *Client) subscribe(ctx context.Context, address string, r request, within time.Duration) (*Stream, error) {
+func (c *Client) subscribe(ctx context.Context, address string, topics []string, within time.Duration) (*eventStream, error) {
+	r := request{method: http.MethodGet, path: "/v1/events", query: url.Values{"topic": topics}}
 	ctx, cancel := context.WithCancel(ctx)
 	timer := time.AfterFunc(within, cancel)
 	response, err := c.start(ctx, address, r)
@@ -60,7 +71,7 @@ func (c *Client) subscribe(ctx context.Context, address string, r request, withi
 		cancel()
 		return nil, err
 	}
-	s := &Stream{address: address, body: response.Body, lines: bufio.NewScanner(response.Body), cancel: cancel, timer: timer}
+	s := &eventStream{address: address, body: response.Body, lines: bufio.NewScanner(response.Body), cancel: cancel, timer: timer}
 	s.lines.Buffer(make([]byte, 0, 64<<10), lineLimit)
 	first, err := s.line()
 	switch {
@@ -71,16 +82,47 @@ func (c *Client) subscribe(ctx context.Context, address string, r request, withi
 	case err == nil:
 		err = &api.Error{Kind: api.Internal, Message: address + ": the event stream begins with a line this program does not know"}
 	}
-	s.Close()
+	s.close()
 	return nil, err
 }
 
-// Next returns the next event, count of missed ones or gap. Errors:
-// api.Unreachable where the node is gone, or what the node said.
+// Next returns the next event, count of missed ones or gap. Where the node is
+// gone, another one goes on, which is a gap: what was published meanwhile is
+// missing. It fails once no node could be asked within the client's timeout,
+// or with what a node said.
 func (s *Stream) Next() (api.Event, error) {
+	ev, err := s.open.next()
+	if err == nil {
+		return ev, nil
+	}
+	s.open.close()
+	lost := err
+	var said *api.Error
+	if errors.As(err, &said) && said.Kind != api.Unreachable {
+		lost = fmt.Errorf("%s: %w", s.open.address, err)
+	}
+	for s.client.passOn(s.ctx, &s.turn, err) {
+		var open *eventStream
+		if open, err = s.client.subscribe(s.ctx, s.client.whose(&s.turn), s.topics, s.client.turnTime()); err == nil {
+			s.turn.served()
+			s.open = open
+			return api.Event{Gap: fmt.Sprintf("%v; %s goes on", lost, open.address)}, nil
+		}
+	}
+	return api.Event{}, err
+}
+
+// Close ends the stream.
+func (s *Stream) Close() { s.open.close() }
+
+// next reads on to a line that says something.
+func (s *eventStream) next() (api.Event, error) {
 	for {
 		s.timer.Reset(silence)
 		ev, err := s.line()
+		if err != nil && !s.timer.Stop() {
+			err = &api.Error{Kind: api.Unreachable, Message: fmt.Sprintf("the event stream from %s is silent for %v", s.address, silence)}
+		}
 		if err != nil {
 			return api.Event{}, err
 		}
@@ -93,7 +135,7 @@ func (s *Stream) Next() (api.Event, error) {
 	}
 }
 
-func (s *Stream) line() (api.Event, error) {
+func (s *eventStream) line() (api.Event, error) {
 	var ev api.Event
 	if !s.lines.Scan() {
 		err := s.lines.Err()
@@ -108,8 +150,7 @@ func (s *Stream) line() (api.Event, error) {
 	return ev, nil
 }
 
-// Close ends the stream.
-func (s *Stream) Close() {
+func (s *eventStream) close() {
 	s.timer.Stop()
 	s.cancel()
 	_ = s.body.Close() // of no more use
