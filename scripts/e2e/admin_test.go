@@ -165,3 +165,34 @@ func TestSubscribersAndLinksAreToldApart(t *testing.T) {
 		t.Errorf("floe subscribers: %q", text)
 	}
 }
+
+// S5: the stock tool works over ssl, and with it alone: not where it does not know the authority, nor in the clear.
+func TestStockToolOverSSL(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, args := range [][]string{{"ca", "--cluster", "demo", "--dir", dir}, {"node", "--id", "n1", "--dir", dir}, {"ca", "--cluster", "other", "--dir", dir + "/other"}} {
+		if o := floetest.Floe(t, append([]string{"cert"}, args...)...); o.Exit != 0 {
+			t.Fatal(o)
+		}
+	}
+	const port = "10001"
+	n := floetest.NewNode(t, "n1", "--ice-ssl", ":"+port, "--ice-tls-cert", dir+"/n1.crt", "--ice-tls-key", dir+"/n1.key")
+	n.Start()
+	n.WaitReady()
+	at := func(transport string) string { return "IceStorm/TopicManager:" + endpoint(transport, n.IP, port) }
+	ssl := func(ca string, commands ...string) (string, string, int) {
+		return peers.Admin(t, at("ssl"), append([]string{"--Ice.Plugin.IceSSL=IceSSL:createIceSSL", "--IceSSL.CAs=" + ca}, commands...)...)
+	}
+	if stdout, stderr, exit := ssl(dir+"/ca.crt", "create A", "topics"); exit != 0 || stdout != "A\n" {
+		t.Errorf("over ssl: exit %d, %q, %q", exit, stdout, stderr)
+	}
+	if stdout, stderr, exit := ssl(dir+"/other/ca.crt", "create B"); exit == 0 || !strings.Contains(stderr, "certificate") {
+		t.Errorf("with another authority: exit %d, %q, %q", exit, stdout, stderr)
+	}
+	if stdout, stderr, exit := peers.Admin(t, at("tcp"), "--Ice.Override.Timeout=2000", "create C"); exit == 0 {
+		t.Errorf("in the clear at the port of ssl: exit %d, %q, %q", exit, stdout, stderr)
+	}
+	if got := n.Must("topics"); got != "A\n" {
+		t.Errorf("topics %q", got)
+	}
+}
