@@ -63,7 +63,7 @@ func messageCounts(f messageFigures) api.Counts {
 	return api.Counts{Offered: f.Total.Offered, Delivered: f.Total.Delivered - lost, Dropped: f.Total.Lost() + lost, Queued: f.Total.Queued}
 }
 
-// nodeTraffic is what this node counted of its busiest topics and endpoints.
+// nodeTraffic is what this node counted of its busiest topics, endpoints and routes.
 func (n *node) nodeTraffic() http.NodeTraffic {
 	events, messages := n.hub.Stats(), n.messageFigures()
 	t := http.NodeTraffic{Events: eventCounts(events, n.native.Stats()), Messages: messageCounts(messages),
@@ -78,6 +78,10 @@ func (n *node) nodeTraffic() http.NodeTraffic {
 	for _, e := range messages.Endpoints[:min(len(messages.Endpoints), mostEndpoints)] {
 		t.Endpoints = append(t.Endpoints, api.EndpointTraffic{Name: e.Name, Dead: e.Dead,
 			Counts: api.Counts{Offered: e.Offered, Delivered: e.Delivered, Dropped: e.Lost(), Queued: e.Queued}})
+	}
+	slices.SortStableFunc(messages.Routes, func(a, b relay.RouteStats) int { return cmp.Compare(b.Messages, a.Messages) })
+	for _, r := range messages.Routes[:min(len(messages.Routes), mostRoutes)] {
+		t.Routes = append(t.Routes, api.RouteTraffic{MType: r.MType, SubID: r.SubID, Messages: r.Messages})
 	}
 	return t
 }

@@ -21,9 +21,9 @@ import (
 func topCommands() []*command {
 	return []*command{
 		{name: "top", min: 0, max: 0, prints: true, shell: true,
-			short: "show events and messages per second, by topic, link and endpoint",
+			short: "show events and messages per second, by topic, link, endpoint and route",
 			long: `Show what goes on in the whole cluster, again after each interval: events and
-messages per second by topic, link and endpoint of routes, the busiest first, with
+messages per second by topic, link, endpoint and route, the busiest first, with
 what was dropped and what waits. On a terminal the screen is drawn anew until
 Ctrl-C; elsewhere, and in the shell, there is one picture unless --count says more.`,
 			flags: func(f *pflag.FlagSet) {
@@ -47,6 +47,7 @@ type topRates struct {
 	Topics    []topicRate    `json:"topics"`
 	Links     []linkRate     `json:"links"`
 	Endpoints []endpointRate `json:"endpoints"`
+	Routes    []routeRate    `json:"routes"`
 }
 
 // rates are per second; what is queued is as it stands.
@@ -75,6 +76,13 @@ type endpointRate struct {
 	Name string `json:"name"`
 	rates
 	Dead bool `json:"dead"`
+}
+
+// routeRate is of the entries of one type and subscription id, -1 for none.
+type routeRate struct {
+	MType    int32   `json:"mtype"`
+	SubID    int32   `json:"subid"`
+	Messages float64 `json:"messages"`
 }
 
 func runTop(ctx context.Context, s *session, c *call) error {
@@ -134,7 +142,7 @@ func ratesOf(was, now api.Top, passed time.Duration) topRates {
 		return rates{Offered: per(a.Offered, b.Offered), Delivered: per(a.Delivered, b.Delivered), Dropped: per(a.Dropped, b.Dropped), Queued: b.Queued}
 	}
 	out := topRates{Seconds: passed.Seconds(), Nodes: now.Nodes, Missing: now.Missing, Events: counts(was.Events, now.Events), Messages: counts(was.Messages, now.Messages),
-		Topics: []topicRate{}, Links: []linkRate{}, Endpoints: []endpointRate{}}
+		Topics: []topicRate{}, Links: []linkRate{}, Endpoints: []endpointRate{}, Routes: []routeRate{}}
 	topics, links, endpoints := map[string]api.TopicTraffic{}, map[[2]string]uint64{}, map[string]api.Counts{}
 	for _, t := range was.Topics {
 		topics[t.Name] = t
@@ -156,6 +164,13 @@ func ratesOf(was, now api.Top, passed time.Duration) topRates {
 	for _, e := range now.Endpoints {
 		out.Endpoints = append(out.Endpoints, endpointRate{Name: e.Name, rates: counts(endpoints[e.Name], e.Counts), Dead: e.Dead})
 	}
+	routes := map[[2]int32]uint64{}
+	for _, r := range was.Routes {
+		routes[[2]int32{r.MType, r.SubID}] = r.Messages
+	}
+	for _, r := range now.Routes {
+		out.Routes = append(out.Routes, routeRate{MType: r.MType, SubID: r.SubID, Messages: per(routes[[2]int32{r.MType, r.SubID}], r.Messages)})
+	}
 	out.sort()
 	return out
 }
@@ -169,6 +184,7 @@ func (r *topRates) sort() {
 	slices.SortStableFunc(r.Endpoints, func(a, b endpointRate) int {
 		return cmp.Or(cmp.Compare(b.Offered, a.Offered), cmp.Compare(b.Queued, a.Queued))
 	})
+	slices.SortStableFunc(r.Routes, func(a, b routeRate) int { return cmp.Compare(b.Messages, a.Messages) })
 }
 
 // cut leaves the first rows of each kind.
@@ -176,6 +192,7 @@ func (r *topRates) cut(rows int) {
 	r.Topics = r.Topics[:min(rows, len(r.Topics))]
 	r.Links = r.Links[:min(rows, len(r.Links))]
 	r.Endpoints = r.Endpoints[:min(rows, len(r.Endpoints))]
+	r.Routes = r.Routes[:min(rows, len(r.Routes))]
 }
 
 // home goes to the first line of a terminal and wipes what is below.
@@ -218,6 +235,12 @@ func (r *topRates) write(to io.Writer) {
 			dead = ", passed over as dead"
 		}
 		return fmt.Sprintf("%s  %s%s", e.cells(), e.Name, dead)
+	})
+	table(to, "\nMESSAGES\t  ROUTE", r.Routes, func(r routeRate) string {
+		if r.SubID == -1 {
+			return fmt.Sprintf("%.1f\t  type %d", r.Messages, r.MType)
+		}
+		return fmt.Sprintf("%.1f\t  type %d, sub id %d", r.Messages, r.MType, r.SubID)
 	})
 }
 

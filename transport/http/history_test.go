@@ -342,15 +342,17 @@ func TestTop(t *testing.T) {
 	w := newWorld(t, func(c *floehttp.Config) {
 		c.Cluster = trafficOf{
 			"n1": {Events: api.Counts{Offered: 2}, Topics: []api.TopicTraffic{{Name: "A", Published: 2, Links: []api.LinkTraffic{{To: "B", Forwarded: 1}}}},
-				Endpoints: []api.EndpointTraffic{{Name: "x:1", Counts: api.Counts{Delivered: 4}}}},
+				Endpoints: []api.EndpointTraffic{{Name: "x:1", Counts: api.Counts{Delivered: 4}}}, Routes: []api.RouteTraffic{{MType: 7, SubID: -1, Messages: 3}}},
 			"n2": {Events: api.Counts{Offered: 3, Dropped: 1}, Topics: []api.TopicTraffic{{Name: "A", Published: 5, Links: []api.LinkTraffic{{To: "B", Forwarded: 2}, {To: "C", Forwarded: 9}}}, {Name: "0"}},
-				Endpoints: []api.EndpointTraffic{{Name: "x:1", Counts: api.Counts{Delivered: 1}, Dead: true}}},
+				Endpoints: []api.EndpointTraffic{{Name: "x:1", Counts: api.Counts{Delivered: 1}, Dead: true}},
+				Routes:    []api.RouteTraffic{{MType: 7, SubID: 2, Messages: 1}, {MType: 7, SubID: -1, Messages: 4}, {MType: 6, SubID: 5, Messages: 9}}},
 		}
 	})
 	got := answer[api.Top](t, w, "GET", "/v1/top", nil)
 	want := api.Top{Node: "n1", Nodes: []string{"n1", "n2"}, Missing: []string{"n3"}, Events: api.Counts{Offered: 5, Dropped: 1},
 		Topics:    []api.TopicTraffic{{Name: "0"}, {Name: "A", Published: 7, Links: []api.LinkTraffic{{To: "B", Forwarded: 3}, {To: "C", Forwarded: 9}}}},
-		Endpoints: []api.EndpointTraffic{{Name: "x:1", Counts: api.Counts{Delivered: 5}, Dead: true}}}
+		Endpoints: []api.EndpointTraffic{{Name: "x:1", Counts: api.Counts{Delivered: 5}, Dead: true}},
+		Routes:    []api.RouteTraffic{{MType: 6, SubID: 5, Messages: 9}, {MType: 7, SubID: -1, Messages: 7}, {MType: 7, SubID: 2, Messages: 1}}}
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)
 	}

@@ -25,16 +25,17 @@ type NodeTraffic struct {
 	Messages  api.Counts            `json:"messages"`
 	Topics    []api.TopicTraffic    `json:"topics"`
 	Endpoints []api.EndpointTraffic `json:"endpoints"`
+	Routes    []api.RouteTraffic    `json:"routes"`
 }
 
 // top adds up what all nodes counted. It needs no leader.
 func (s *Server) top(ctx context.Context, _ *http.Request) (any, error) {
-	out := api.Top{Node: s.config.Nodes.ID(), Nodes: []string{}, Missing: []string{}, Topics: []api.TopicTraffic{}, Endpoints: []api.EndpointTraffic{}}
+	out := api.Top{Node: s.config.Nodes.ID(), Nodes: []string{}, Missing: []string{}, Topics: []api.TopicTraffic{}, Endpoints: []api.EndpointTraffic{}, Routes: []api.RouteTraffic{}}
 	if s.config.Cluster == nil {
 		return out, nil
 	}
 	by, missing := s.config.Cluster.Traffic(ctx)
-	topics, endpoints := map[string]*api.TopicTraffic{}, map[string]*api.EndpointTraffic{}
+	topics, endpoints, routes := map[string]*api.TopicTraffic{}, map[string]*api.EndpointTraffic{}, map[[2]int32]uint64{}
 	for _, id := range slices.Sorted(maps.Keys(by)) {
 		n := by[id]
 		out.Nodes = append(out.Nodes, id)
@@ -50,6 +51,9 @@ func (s *Server) top(ctx context.Context, _ *http.Request) (any, error) {
 			}
 			old.Counts, old.Dead = sum(old.Counts, e.Counts), old.Dead || e.Dead
 		}
+		for _, r := range n.Routes {
+			routes[[2]int32{r.MType, r.SubID}] += r.Messages
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(topics)) {
 		out.Topics = append(out.Topics, *topics[name])
@@ -57,6 +61,12 @@ func (s *Server) top(ctx context.Context, _ *http.Request) (any, error) {
 	for _, name := range slices.Sorted(maps.Keys(endpoints)) {
 		out.Endpoints = append(out.Endpoints, *endpoints[name])
 	}
+	for key, messages := range routes {
+		out.Routes = append(out.Routes, api.RouteTraffic{MType: key[0], SubID: key[1], Messages: messages})
+	}
+	slices.SortFunc(out.Routes, func(a, b api.RouteTraffic) int {
+		return cmp.Or(cmp.Compare(a.MType, b.MType), cmp.Compare(a.SubID, b.SubID))
+	})
 	out.Missing = append(out.Missing, missing...)
 	return out, nil
 }

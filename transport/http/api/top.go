@@ -11,9 +11,21 @@ type Top struct {
 	Events   Counts `json:"events"`
 	Messages Counts `json:"messages"`
 	// Topics are the busiest of each node, sorted by name; Endpoints those
-	// that RMR messages go to.
+	// that RMR messages go to; Routes those that messages went by, the busiest
+	// of each node, sorted by type and subscription id.
 	Topics    []TopicTraffic    `json:"topics"`
 	Endpoints []EndpointTraffic `json:"endpoints"`
+	Routes    []RouteTraffic    `json:"routes"`
+}
+
+// RouteTraffic are the messages that nodes sent on by the entries of one type
+// and subscription id; what programs send each other straight is not among them.
+type RouteTraffic struct {
+	MType int32 `json:"mtype"`
+	// SubID is -1 for entries without a subscription id.
+	SubID int32 `json:"subid"`
+	// Messages counts each message once, however many copies it became.
+	Messages uint64 `json:"messages"`
 }
 
 // Counts are per event or message and receiver.
