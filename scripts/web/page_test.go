@@ -21,7 +21,7 @@ import (
 )
 
 // lookLimit bounds one run of the browser.
-const lookLimit = 3 * time.Minute
+const lookLimit = 5 * time.Minute
 
 // look opens the page of a node in a browser, for what one story of browser/look.js does and expects there.
 func look(t *testing.T, story string, n *floetest.Node, facts map[string]any) {
@@ -70,7 +70,7 @@ func TestPage(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	published := make(chan error, 1)
 	go func() { published <- publish(ctx, n) }()
-	look(t, "page", n, map[string]any{"odd": odd, "topics": 9 + 1 + len(odd), "links": len(links) + len(odd), "follower": c.Nodes[1].HTTP()})
+	look(t, "page", n, map[string]any{"odd": odd, "topics": 9 + 1 + len(odd), "links": len(links) + len(odd), "follower": c.Nodes[1].HTTP(), "endpoint": nobody(c.Nodes[1])})
 	stop()
 	if err := <-published; err != nil {
 		t.Error(err)
@@ -118,7 +118,8 @@ func apps(t *testing.T, nodes ...*floetest.Node) {
 	for i := range 300 {
 		fmt.Fprintf(&b, "mse|%d,10.7.0.%d:4560|%d|10.8.0.%d:4560\n", 3000+i, i%250, i, i%250)
 	}
-	b.WriteString("newrt|end|303\nmeid_map|start\nmme_ar|10.0.2.1:38000|gnb_001 gnb_<b>002</b> gnb_003\nmeid_map|end|1\n")
+	fmt.Fprintf(&b, "mse|110|7|%s\n", nobody(nodes[0]))
+	b.WriteString("newrt|end|304\nmeid_map|start\nmme_ar|10.0.2.1:38000|gnb_001 gnb_<b>002</b> gnb_003\nmeid_map|end|1\n")
 	if _, err := nodes[0].Client(floetest.Patience).LoadRoutes(t.Context(), b.String(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -136,6 +137,9 @@ func apps(t *testing.T, nodes ...*floetest.Node) {
 	}
 }
 
+// nobody is an endpoint at which nobody listens.
+func nobody(n *floetest.Node) string { return n.IP + ":9" }
+
 // publish publishes until ctx ends.
 func publish(ctx context.Context, n *floetest.Node) error {
 	calls := client.New(client.Config{Addresses: []string{n.HTTP()}, Timeout: floetest.Patience})
@@ -143,7 +147,7 @@ func publish(ctx context.Context, n *floetest.Node) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		for _, topic := range []string{"market", "quotes", odd[1]} {
+		for _, topic := range []string{"market", "quotes", "pager", odd[1]} {
 			err := calls.Publish(ctx, api.Publish{Topic: topic, Context: map[string]string{"cost": "3"}, Data: []byte("x")})
 			if ctx.Err() != nil {
 				return nil

@@ -5,6 +5,7 @@ import { byID, el, fill, lasting, plain, plural, short, write } from './dom.js';
 import { apps, history, nodes } from './cluster.js';
 import { createForm } from './change.js';
 import { loadForm } from './load.js';
+import { revertForm } from './revert.js';
 import { Rates } from './rates.js';
 import { Routes } from './routes.js';
 import { Topics } from './topics.js';
@@ -92,7 +93,7 @@ async function inSight() {
     case 'routes': return page.routes.refresh();
     case 'apps': return apps(page);
     case 'nodes': return nodes(page.status);
-    case 'history': return history();
+    case 'history': return history(page);
   }
 }
 
@@ -173,8 +174,9 @@ function tools() {
   write(byID('token'), token() === '' ? 'Token …' : 'Token ✓');
   byID('edit').addEventListener('change', (e) => {
     page.editing = e.target.checked;
-    for (const f of document.querySelectorAll('#create, #load')) f.hidden = !page.editing;
+    for (const f of document.querySelectorAll('#create, #load, #revert')) f.hidden = !page.editing;
     page.topics.detail();
+    again();
   });
   const theme = byID('theme');
   theme.value = localStorage.getItem('floe-theme') ?? '';
@@ -207,6 +209,7 @@ tools();
 tabs();
 createForm(page);
 loadForm(page);
+revertForm(page);
 featureTest();
 addEventListener('hashchange', goTo);
 goTo();

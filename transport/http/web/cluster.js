@@ -1,6 +1,7 @@
 // Apps, nodes and the history of changes.
 
 import { look } from './api.js';
+import { offer } from './revert.js';
 import { byID, called, el, fill, lasting, plain, table, whole } from './dom.js';
 
 // apps shows the programs that asked for a route table.
@@ -57,10 +58,11 @@ function where(m) {
 const mostLines = 20; // of a change that are shown
 
 // history shows who changed what, the newest on top.
-export async function history() {
+export async function history(page) {
   const { changes } = (await look('/v1/history', { limit: 200 })).data;
-  const rows = [...changes].reverse().map((c) => [String(c.index), c.time ? new Date(c.time).toLocaleString() : '', c.from ? called(c.from) : c.by_node ? 'a node' : '', what(c)]);
-  show('history', changes, el('div', { class: 'card' }, el('h2', {}, 'Changes ', el('span', { class: 'count' }, whole(rows.length))),
+  const rows = [...changes].reverse().map((c) => [String(c.index), c.time ? new Date(c.time).toLocaleString() : '', c.from ? called(c.from) : c.by_node ? 'a node' : '',
+    page.editing ? el('div', {}, what(c), el('button', { type: 'button', class: 'small', 'data-key': 'to ' + c.index, onclick: () => offer(c.index) }, 'Go back to this …')) : what(c)]);
+  show('history-list', [changes, page.editing], el('div', { class: 'card' }, el('h2', {}, 'Changes ', el('span', { class: 'count' }, whole(rows.length))),
     rows.length ? table('Changes', ['Index', 'When', 'Who', 'What'], rows) : el('p', {}, 'Nothing was changed yet.')));
 }
 

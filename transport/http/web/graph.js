@@ -108,7 +108,7 @@ export class Graph {
     const flow = svg('text', { class: 'rate', x: spot.x, y: spot.y + 11, 'text-anchor': 'middle' });
     const plate = svg('rect', { x: spot.x - measure(cost) / 2 - 5, y: spot.y - 15, width: measure(cost) + 10, height: 17, rx: 5 });
     labels.append(svg('g', { class: 'label' }, svg('title', {}, `${plain(l.from)} → ${plain(l.to)}, cost ${l.cost}`), plate, text, flow));
-    this.edges.push({ l, path, flow });
+    this.edges.push({ l, path, flow, plate, spot });
   }
 
   mark() {
@@ -133,10 +133,20 @@ export class Graph {
     }
     for (const e of this.edges) {
       const r = this.rates.link(e.l).rate;
-      write(e.flow, rate(r));
+      this.label(e, rate(r));
       e.path.setAttribute('class', (e.path.classList.contains('near') ? 'near ' : '') + (r > 0 ? r < 10 ? 'flow slow' : r < 1000 ? 'flow' : 'flow fast' : ''));
     }
     for (const [e, cell] of this.cells ?? []) write(cell, amount(this.rates.link(e).rate) + '/s');
+  }
+
+  // label writes a rate below a link's cost, on a plate that keeps the line off both.
+  label({ l, flow, plate, spot }, text) {
+    if (flow.textContent === text) return;
+    write(flow, text);
+    const width = Math.max(measure(costText(l.cost)), measure(text)) + 10;
+    plate.setAttribute('width', width);
+    plate.setAttribute('x', spot.x - width / 2);
+    plate.setAttribute('height', text ? 30 : 17);
   }
 
   // write says what is drawn as text.

@@ -55,8 +55,10 @@ function findings(all) {
   return all.length ? el('ul', { class: 'findings' }, ...all.map((f) => el('li', { class: f.severity === 'error' ? 'bad' : 'warn' }, `${f.line ? `line ${f.line}${f.column ? ', column ' + f.column : ''}: ` : ''}${plain(f.text)}`))) : null;
 }
 
-function changes({ removed, added }) {
-  const lines = [...removed.map((r) => ['del', '− ' + plain(r)]), ...added.map((r) => ['ins', '+ ' + plain(r)])];
+// changes shows records that go and come; first says what is above them, as
+// pairs of an element's name and a text.
+export function changes({ removed, added }, first = []) {
+  const lines = [...first, ...removed.map((r) => ['del', '− ' + plain(r)]), ...added.map((r) => ['ins', '+ ' + plain(r)])];
   const more = lines.length - shownMost;
   return el('div', { class: 'diff' }, ...lines.slice(0, shownMost).map(([tag, text]) => el(tag, {}, text)), more > 0 ? el('p', { class: 'note' }, `and ${more} more`) : null);
 }

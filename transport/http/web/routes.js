@@ -1,7 +1,7 @@
 // The route table, the MEID map, and where a message would go.
 
 import { look } from './api.js';
-import { byID, called, el, fill, plain, whole } from './dom.js';
+import { byID, called, el, fill, plain, rate, whole, write } from './dom.js';
 import { Rows } from './rows.js';
 
 export class Routes {
@@ -9,31 +9,64 @@ export class Routes {
     this.page = page;
     this.state = { routes: [], meids: [] };
     this.routes = new Rows(byID('route-list'), {
-      label: 'Routes', height: 30, columns: 'route', draw: (r) => [r.mtype, r.subid === '-1' ? 'none' : r.subid, r.sender || 'any', r.endpoints].map(cell),
-      pick: (r) => { this.picked('route-picked', r.record); this.trace(r); },
+      label: 'Routes', height: 30, columns: 'route',
+      draw: (r) => [...[r.mtype, r.subid === '-1' ? 'none' : r.subid, r.sender || 'any', r.endpoints].map(cell), el('span', { class: 'rate' }, rate(this.flow(r).rate))],
+      pick: (r) => { this.chosen = r; this.told(); this.trace(r); },
+    });
+    this.endpoints = new Rows(byID('endpoint-list'), {
+      label: 'Endpoints', height: 30, columns: 'endpoint', draw: (e) => this.endpoint(e), key: (e) => e.name,
+      pick: () => this.told(),
     });
     this.meids = new Rows(byID('meid-list'), {
       label: 'MEIDs', height: 30, columns: 'meid', draw: (m) => [m.meid, m.owner].map(cell),
-      pick: (m) => { this.picked('meid-picked', `${m.meid} belongs to ${m.owner}`); byID('trace').elements.meid.value = m.meid; },
+      pick: (m) => { this.picked('meid-picked', `${m.meid} belongs to ${m.owner}`); byID('trace').elements.meid.value = m.meid; fill(byID('traced')); },
     });
     byID('route-search').addEventListener('input', () => this.refill());
     byID('meid-search').addEventListener('input', () => this.refill());
     byID('trace').addEventListener('submit', (e) => { e.preventDefault(); this.ask(); });
   }
 
-  picked(id, text) { fill(byID(id), called(text)); }
+  flow(r) { return this.page.rates.route(r); }
+
+  endpoint(e) {
+    const trouble = [e.dead ? 'dead' : '', e.dropped ? `${whole(e.dropped)} dropped` : '', e.queued ? `${whole(e.queued)} queued` : ''].filter(Boolean).join(', ');
+    return [cell(e.name), el('span', { class: 'warn' }, trouble ? '⚠ ' + trouble : ''), el('span', { class: 'rate' }, rate(e.rate))];
+  }
+
+  // told says what there is to know of the chosen route and endpoint.
+  told() {
+    const r = this.chosen, e = this.page.rates.endpoints.get(this.endpoints.chosen);
+    if (r) this.picked('route-picked', r.record + `: ${whole(this.flow(r).messages)} messages of this type and sub id went through floe`);
+    if (e) this.picked('endpoint-picked', `${e.name}: ${whole(e.delivered)} delivered, ${whole(e.queued)} queued, ${whole(e.dropped)} dropped${e.dead ? '; groups pass it over, as it was found dead' : ''}`);
+  }
+
+  // tick shows new rates.
+  tick() {
+    const { endpoints, nodes } = this.page.rates;
+    this.routes.paint();
+    this.told();
+    const all = [...endpoints.values()];
+    byID('endpoints').hidden = all.length === 0;
+    this.endpoints.show(all.sort((a, b) => Number(b.dead ?? false) - Number(a.dead ?? false) || b.rate - a.rate || b.offered - a.offered));
+    write(byID('endpoint-count'), whole(all.length));
+    write(byID('endpoint-note'), `Messages that ${plain(nodes ?? '')} sent on: per second, and since they started. What programs send each other straight is not counted.`);
+  }
+
+  picked(id, text) { if (byID(id).textContent !== plain(text)) fill(byID(id), called(text)); }
 
   trace(r) {
     const f = byID('trace').elements;
     f.mtype.value = r.mtype;
     f.subid.value = r.subid === '-1' ? '' : r.subid;
     f.sender.value = r.sender.split(',')[0];
+    fill(byID('traced')); // what stands there is about something else
   }
 
   // refresh asks for the table where it is a newer one.
   async refresh() {
     const relay = (await look('/v1/routes/relay')).data;
     this.page.tableVersion = relay.version;
+    this.tick();
     if (relay.version === this.version && !this.stale) return;
     const { data, headers } = await look('/v1/routes');
     this.state = parse(data);
