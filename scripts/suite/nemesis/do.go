@@ -201,7 +201,7 @@ const (
 	// comingBack is how long it is waited for when its step ends; later steps
 	// wait meanwhile. comingHome is how long when everything is whole.
 	comingBack = 3 * time.Second
-	comingHome = 8 * time.Second
+	comingHome = 40 * time.Second
 )
 
 // goAway has a member go. Where too much is broken the cluster may refuse, which
