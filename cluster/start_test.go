@@ -454,6 +454,7 @@ func TestBadConfig(t *testing.T) {
 	}{
 		{"no dir", func(c *cluster.Config) { c.DataDir = "" }, "no data directory"},
 		{"id", func(c *cluster.Config) { c.ID = "a b" }, `node id "a b"`},
+		{"long id", func(c *cluster.Config) { c.ID = strings.Repeat("x", 65) }, `node id "xxxxx`},
 		{"join", func(c *cluster.Config) { c.Join = []string{"host"} }, `"host" is not host:port`},
 		{"expect alone", func(c *cluster.Config) { c.BootstrapExpect = 3 }, "needs a join list"},
 		{"expect one", func(c *cluster.Config) { c.BootstrapExpect = 1 }, "needs 2 nodes"},

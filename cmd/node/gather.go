@@ -10,7 +10,9 @@ import (
 	"floe/fsm"
 	"floe/topics"
 	"floe/transport/delivery"
+	"floe/transport/http/api"
 	"floe/transport/native"
+	"floe/transport/nbi"
 	"floe/transport/rmr/manager"
 )
 
@@ -51,6 +53,8 @@ type figures struct {
 	standing  standing
 	listeners []listenerStats
 	refused   map[string]uint64
+	errors    map[api.Kind]uint64
+	oldCalls  nbi.Stats
 	secrets   certificateFigures
 }
 
@@ -59,7 +63,7 @@ func (n *node) figures() figures {
 	return figures{
 		node:   n.cluster.ID(),
 		events: n.hub.Stats(), native: n.native.Stats(), messages: n.messageFigures(), apps: n.manager.Apps(), view: n.cluster.View(), cluster: n.cluster.Figures(),
-		standing: n.standing(), listeners: n.listenerFigures(), refused: n.face.Refused(), secrets: n.certificateFigures(),
+		standing: n.standing(), listeners: n.listenerFigures(), refused: n.face.Refused(), errors: n.http.Stats().Errors, oldCalls: n.nbi.Stats(), secrets: n.certificateFigures(),
 	}
 }
 
@@ -92,6 +96,7 @@ func (g *gatherer) Collect(out chan<- prometheus.Metric) {
 	s.raft(now.cluster, now.standing)
 	s.store(now.cluster)
 	s.listeners(now.listeners, now.refused)
+	s.calls(now.errors, now.oldCalls)
 	s.certificates(now.secrets)
 }
 

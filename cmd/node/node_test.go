@@ -89,6 +89,7 @@ func TestMetricsOfANode(t *testing.T) {
 		`floe_events_offered_total{face="ice"} 0`, `floe_events_delivered_total{face="native"} 0`,
 		`floe_events_dropped_total{face="ice",reason="queue_full"} 0`, `floe_events_queued{face="ice"} 0`,
 		`floe_topic_published_total{topic="A"} 1`, `floe_bad_input_total{listener="peer"} 0`, `floe_bad_input_total{listener="tcp"} 0`,
+		`floe_http_errors_total{kind="limit_reached"} 0`, `floe_http_errors_total{kind="too_large"} 0`, `floe_nbi_calls_total{outcome="failed"} 0`, "floe_peer_calls_refused_total 0",
 		"floe_leader 1", "floe_ready 1", "floe_topics 1", "floe_voters 1", "floe_leader_contact_seconds 0",
 	} {
 		if !strings.Contains(string(body), "\n"+want+"\n") {

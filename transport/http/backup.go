@@ -25,12 +25,12 @@ func (s *Server) backup(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	ctx, err := s.withCopy(ctx, w, r)
 	if err != nil {
-		fail(w, err)
+		s.fail(w, r, err)
 		return
 	}
 	v, err := s.view(ctx, r)
 	if err != nil {
-		fail(w, err)
+		s.fail(w, r, err)
 		return
 	}
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(patience(r))) // httptest's recorder has none

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+
+	"floe/transport/http/api"
 )
 
 // MaxConns is how many connections one server holds at a time; those beyond
@@ -19,7 +21,7 @@ const MaxConns = 4096
 // complainEvery is the shortest time between two log lines about bad input.
 const complainEvery = 10 * time.Second
 
-// Stats are the figures of a server's connections.
+// Stats are the figures of a server's connections and calls.
 type Stats struct {
 	// Connections are open now.
 	Connections int
@@ -28,6 +30,8 @@ type Stats struct {
 	// BadInput counts connections that sent something, but never a request
 	// in time.
 	BadInput uint64
+	// Errors counts calls that were answered with an error, by its kind.
+	Errors map[api.Kind]uint64
 }
 
 // conns counts the connections of a server and tells good from bad.
@@ -151,5 +155,5 @@ func (s *conns) complain(c net.Conn, why string) {
 
 // Stats returns the figures.
 func (s *Server) Stats() Stats {
-	return Stats{Connections: int(s.conns.open.Load()), Refused: s.conns.refused.Load(), BadInput: s.conns.bad.Load()}
+	return Stats{Connections: int(s.conns.open.Load()), Refused: s.conns.refused.Load(), BadInput: s.conns.bad.Load(), Errors: s.failures.counts()}
 }

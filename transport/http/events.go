@@ -37,18 +37,18 @@ func (s *Server) publish(ctx context.Context, r *http.Request) (any, error) {
 func (s *Server) subscribe(w http.ResponseWriter, r *http.Request) {
 	names := r.URL.Query()["topic"]
 	if len(names) == 0 {
-		fail(w, refuse(api.BadRequest, `the parameter "topic" is missing`))
+		s.fail(w, r, refuse(api.BadRequest, `the parameter "topic" is missing`))
 		return
 	}
 	if s.config.Events == nil {
-		fail(w, refuse(api.NotBuilt, "this node carries no events"))
+		s.fail(w, r, refuse(api.NotBuilt, "this node carries no events"))
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience(r))
 	stream, err := s.config.Events.Subscribe(ctx, names)
 	cancel()
 	if err != nil {
-		fail(w, s.hinted(err))
+		s.fail(w, r, s.hinted(err))
 		return
 	}
 	defer stream.Close()

@@ -41,8 +41,8 @@ func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	s.routes(mux)
 	guard := http.NewCrossOriginProtection() // a web page elsewhere must not operate this node
-	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fail(w, refuse(api.Forbidden, "refused: the request comes from a web page of another origin"))
+	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.fail(w, r, refuse(api.Forbidden, "refused: the request comes from a web page of another origin"))
 	}))
 	calls := guard.Handler(s.guarded(mux))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -135,12 +135,12 @@ func (s *Server) answer(c call) http.Handler {
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(patience(r) + bodyTimeout)) // httptest's recorder has none
 		ctx, err := s.withCopy(ctx, w, r)
 		if err != nil {
-			fail(w, err)
+			s.fail(w, r, err)
 			return
 		}
 		v, err := c(ctx, r)
 		if err != nil {
-			fail(w, s.hinted(err))
+			s.fail(w, r, s.hinted(err))
 			return
 		}
 		if r.Method != http.MethodGet { // what it changed is in the copy
@@ -313,8 +313,10 @@ func send(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(append(b, '\n')) // the client is gone if this fails
 }
 
-func fail(w http.ResponseWriter, err error) {
+// fail answers a call with an error, and counts it.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	e := wireError(err)
+	s.failures.note(s.log, r, e)
 	send(w, e.Kind.Status(), api.ErrorBody{Error: e})
 }
 
@@ -324,5 +326,5 @@ func (s *Server) nowhere(w http.ResponseWriter, r *http.Request) {
 	if s.paths[r.URL.Path] {
 		kind = api.MethodUnknown
 	}
-	fail(w, refuse(kind, fmt.Sprintf("no call %s %s", r.Method, r.URL.Path)))
+	s.fail(w, r, refuse(kind, fmt.Sprintf("no call %s %s", r.Method, r.URL.Path)))
 }

@@ -50,7 +50,7 @@ func (s *Server) guarded(mux *http.ServeMux) http.Handler {
 		if err != nil {
 			s.refused.complain(s, r, pattern, err)
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			fail(w, err)
+			s.fail(w, r, err)
 			return
 		}
 		r = r.WithContext(context.WithValue(r.Context(), callerKey{}, who))

@@ -151,17 +151,18 @@ func (c *Config) audit() hclog.Logger {
 
 // Server is the HTTP face of one node.
 type Server struct {
-	config  Config
-	log     hclog.Logger
-	server  *http.Server
-	looks   *http.Server // of ServeHealth
-	conns   *conns
-	refused refusals
-	metrics http.Handler
-	loader  *routeload.Loader
-	paths   map[string]bool // of all calls
-	streams context.Context // ends when event streams have to
-	stop    context.CancelFunc
+	config   Config
+	log      hclog.Logger
+	server   *http.Server
+	looks    *http.Server // of ServeHealth
+	conns    *conns
+	refused  refusals
+	failures *failures
+	metrics  http.Handler
+	loader   *routeload.Loader
+	paths    map[string]bool // of all calls
+	streams  context.Context // ends when event streams have to
+	stop     context.CancelFunc
 
 	restoring sync.Mutex // one backup at a time is in memory
 }
@@ -172,7 +173,7 @@ func New(config Config) *Server {
 	if s.log == nil {
 		s.log = hclog.NewNullLogger()
 	}
-	s.conns, s.metrics = &conns{log: s.log}, s.newMetrics()
+	s.conns, s.failures, s.metrics = &conns{log: s.log}, newFailures(), s.newMetrics()
 	s.streams, s.stop = context.WithCancel(context.Background())
 	s.server, s.looks = s.newServer(s.Handler()), s.newServer(s.healthHandler())
 	s.server.TLSConfig = config.TLS

@@ -21,7 +21,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	from, err := s.watchFrom(ctx, r)
 	cancel()
 	if err != nil {
-		fail(w, err)
+		s.fail(w, r, err)
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")

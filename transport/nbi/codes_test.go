@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"floe/fsm"
 	"floe/routing/derive"
 	"floe/transport/nbi"
@@ -100,9 +102,13 @@ func TestContentType(t *testing.T) {
 }
 
 func TestBodiesAreBounded(t *testing.T) {
-	f := serve(t, nbi.Config{Group: newGroup(t)})
+	var out syncBuffer
+	f := serve(t, nbi.Config{Group: newGroup(t), Log: hclog.New(&hclog.LoggerOptions{Output: &out})})
 	body := `{"E2TAddress":"e:1","x":"` + strings.Repeat("x", 16<<20) + `"}`
 	f.want(413, "POST", "/handles/e2t", body)
+	if got := f.server.Stats().BadInput; got != 1 || !strings.Contains(out.String(), "call refused, it is over a limit") {
+		t.Errorf("%d counted, logged %q", got, out.String())
+	}
 }
 
 // submgr takes 200 and 201 for a new subscription and nothing else, and it

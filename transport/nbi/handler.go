@@ -96,6 +96,9 @@ func (s *Server) serve(c call) http.Handler {
 		wire := wireError(err)
 		if wire.status < http.StatusInternalServerError {
 			s.bad.Add(1)
+			if wire.status == http.StatusRequestEntityTooLarge {
+				s.complain("call refused, it is over a limit", "method", r.Method, "path", r.URL.Path, "from", r.RemoteAddr, "reason", wire.text)
+			}
 			s.log.Debug("call refused", "method", r.Method, "path", r.URL.Path, "from", r.RemoteAddr, "status", wire.status, "reason", wire.text)
 		} else if s.failed.Add(1); wire.status != http.StatusServiceUnavailable || r.Method != http.MethodGet {
 			s.log.Warn("call failed", "method", r.Method, "path", r.URL.Path, "from", r.RemoteAddr, "reason", wire.text)

@@ -36,6 +36,8 @@ const (
 	answerTimeout = maxWait + 30*time.Second
 	// idleTimeout is how long a connection without requests stays open.
 	idleTimeout = 2 * time.Minute
+	// complainEvery is the shortest time between two log lines about limits.
+	complainEvery = 10 * time.Second
 )
 
 // Stats are figures of a server since its start.
@@ -48,6 +50,8 @@ type Stats struct {
 	Failed uint64
 	// Refused counts connections beyond MaxConns.
 	Refused uint64
+	// Connections are open now.
+	Connections int
 }
 
 // Server is the REST face of one node.
@@ -61,6 +65,7 @@ type Server struct {
 	good    atomic.Uint64
 	bad     atomic.Uint64
 	failed  atomic.Uint64
+	said    atomic.Int64    // when a limit was last logged, unix nanoseconds
 	waits   context.Context // ends the waiting for apps
 	stop    context.CancelFunc
 }
@@ -104,7 +109,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 // Stats returns the figures so far.
 func (s *Server) Stats() Stats {
-	return Stats{Accepted: s.good.Load(), BadInput: s.bad.Load(), Failed: s.failed.Load(), Refused: s.refused.Load()}
+	return Stats{Accepted: s.good.Load(), BadInput: s.bad.Load(), Failed: s.failed.Load(), Refused: s.refused.Load(), Connections: int(s.open.Load())}
 }
 
 // changed counts open connections.
@@ -132,8 +137,18 @@ func (l *bounded) Accept() (net.Conn, error) {
 		}
 		l.server.open.Add(-1)
 		l.server.refused.Add(1)
+		l.server.complain("connection refused", "peer", c.RemoteAddr(), "reason", fmt.Sprintf("%d are open, which is the limit", MaxConns))
 		_ = c.Close() // never used
 	}
+}
+
+// complain logs a line about what was over a limit, and no more than one in a while.
+func (s *Server) complain(message string, pairs ...any) {
+	now, said := time.Now().UnixNano(), s.said.Load()
+	if now-said < int64(complainEvery) || !s.said.CompareAndSwap(said, now) {
+		return
+	}
+	s.log.Warn(message, pairs...)
 }
 
 // logLines writes what net/http wants to say as debug lines: it is about

@@ -251,7 +251,8 @@ func TestComplaintsTellWhatTheyWithheld(t *testing.T) {
 
 func TestConnectionLimits(t *testing.T) {
 	t.Run("listener", func(t *testing.T) {
-		server := listen(t, Config{MaxConns: 2})
+		var out syncBuffer
+		server := listen(t, Config{MaxConns: 2, Log: hclog.New(&hclog.LoggerOptions{Output: &out})})
 		for range 2 {
 			dialRaw(t, server)
 		}
@@ -261,6 +262,9 @@ func TestConnectionLimits(t *testing.T) {
 		}
 		if got := server.Stats().RefusedConns; got != 1 {
 			t.Errorf("got %d refused, want 1", got)
+		}
+		if !strings.Contains(out.String(), "connection refused") {
+			t.Errorf("no line tells of it: %q", out.String())
 		}
 	})
 	t.Run("loopback is exempt from the client's", func(t *testing.T) {

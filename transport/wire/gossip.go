@@ -188,6 +188,7 @@ func (g *gossip) deliver(packet *memberlist.Packet) {
 	case g.packets <- packet:
 	default:
 		g.dropped.Add(1)
+		g.port.complaints.warn("gossip packets are dropped, this node is too slow")
 	}
 }
 

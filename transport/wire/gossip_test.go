@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -96,12 +97,16 @@ func TestGossipShutdownLeavesTheRest(t *testing.T) {
 }
 
 func TestPacketsOverTheQueueAreDroppedAndCounted(t *testing.T) {
-	p := listen(t, Config{})
+	var out syncBuffer
+	p := listen(t, Config{Log: hclog.New(&hclog.LoggerOptions{Output: &out})})
 	for range packetQueue + 10 {
 		p.gossip.deliver(&memberlist.Packet{})
 	}
 	if got := p.Stats().DroppedPackets; got != 10 {
 		t.Errorf("got %d, want 10", got)
+	}
+	if got := strings.Count(out.String(), "gossip packets are dropped"); got != 1 {
+		t.Errorf("%d lines tell of them, want 1", got)
 	}
 }
 

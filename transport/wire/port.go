@@ -29,6 +29,8 @@ type Port struct {
 	streams atomic.Pointer[func(context.Context, *Stream)]
 	slots   chan struct{} // running handlers
 
+	refusedCalls atomic.Uint64
+
 	limits      *connLimits
 	complaints  *complaints
 	handshaking connSet // before their preamble
@@ -50,6 +52,7 @@ type Stats struct {
 	RefusedConns   uint64 // connections over a limit
 	DroppedPackets uint64 // gossip packets dropped because memberlist was behind
 	AcceptErrors   uint64 // failed accepts, for example for want of file descriptors
+	RefusedCalls   uint64 // calls over a limit
 	Conns          int
 }
 
@@ -116,6 +119,7 @@ func (p *Port) Stats() Stats {
 		RefusedConns:   p.limits.refused.Load(),
 		DroppedPackets: p.gossip.dropped.Load(),
 		AcceptErrors:   p.limits.acceptErrors.Load(),
+		RefusedCalls:   p.refusedCalls.Load(),
 		Conns:          p.limits.open(),
 	}
 }

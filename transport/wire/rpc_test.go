@@ -8,10 +8,13 @@ import (
 	"io"
 	"net"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/hashicorp/go-hclog"
 )
 
 func TestCallsShareOneConnection(t *testing.T) {
@@ -236,6 +239,35 @@ func TestHandlersAreBounded(t *testing.T) {
 	_, err := caller.Client().Call(within(t, 5*time.Second), server.Advertised(), "m", nil)
 	if got, want := outcomeOf(err), "not sent"; got != want {
 		t.Errorf("got %s (%v), want %s", got, err, want)
+	}
+	if got := server.Stats().RefusedCalls; got != 1 {
+		t.Errorf("%d calls counted as refused, want 1", got)
+	}
+	cancel()
+	wg.Wait()
+}
+
+// A connection that asks for more at a time than it may is refused the rest, which was certainly not done.
+func TestCallsOfAConnectionAreBounded(t *testing.T) {
+	var out syncBuffer
+	server, caller := listen(t, Config{Options: Options{MaxInFlight: 1}, Log: hclog.New(&hclog.LoggerOptions{Output: &out})}), listen(t, Config{})
+	h, entered, _ := stuck()
+	server.Serve(h)
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { _, _ = caller.Client().Call(ctx, server.Advertised(), "m", nil) })
+	receive(t, entered, "handler runs")
+	for range 2 {
+		_, err := caller.Client().Call(within(t, 5*time.Second), server.Advertised(), "m", nil)
+		if got, want := outcomeOf(err), "not sent"; got != want || !strings.Contains(err.Error(), "on this connection") {
+			t.Errorf("got %s (%v), want %s", got, err, want)
+		}
+	}
+	if got := server.Stats().RefusedCalls; got != 2 {
+		t.Errorf("%d calls counted as refused, want 2", got)
+	}
+	if got := strings.Count(out.String(), "call refused, there are too many"); got != 1 {
+		t.Errorf("%d lines tell of them", got)
 	}
 	cancel()
 	wg.Wait()

@@ -140,14 +140,21 @@ func (s *serverConn) refusal() string {
 		return "shutting down"
 	}
 	if len(s.calls) >= s.port.cfg.MaxInFlight {
-		return "too many requests on this connection"
+		return s.tooMany("too many requests on this connection")
 	}
 	select {
 	case s.port.slots <- struct{}{}:
 		return ""
 	default:
-		return "too many requests on this node"
+		return s.tooMany("too many requests on this node")
 	}
+}
+
+// tooMany counts a call over a limit.
+func (s *serverConn) tooMany(refusal string) string {
+	s.port.refusedCalls.Add(1)
+	s.port.complaints.warn("call refused, there are too many", "peer", s.nc.RemoteAddr(), "reason", refusal)
+	return refusal
 }
 
 func (s *serverConn) handle(ctx context.Context, m message) {

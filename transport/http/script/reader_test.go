@@ -61,6 +61,7 @@ func TestErrorsNameTheLine(t *testing.T) {
 		{"create A\n\n/* open", 3},
 		{"\ncreate 'x", 2},
 		{"create " + strings.Repeat("x", MaxWord+1), 1},
+		{"topics\n" + strings.Repeat("x ", MaxWords+1), 2},
 	}
 	for _, tt := range tests {
 		_, err := All(tt.text)

@@ -380,7 +380,10 @@ func TestRegistrationsAreLimited(t *testing.T) {
 func TestBounds(t *testing.T) {
 	g := newGroup(t)
 	g.load(t, "mse|100|-1|a:1")
-	m := serve(t, g, func(c *Config) { c.Connections = 3; c.Apps = 2 })
+	var log syncBuffer
+	m := serve(t, g, func(c *Config) {
+		c.Connections, c.Apps, c.Log = 3, 2, hclog.New(&hclog.LoggerOptions{Output: &log})
+	})
 	one, two := start(t, m.address), start(t, m.address)
 	routed(t, one, 100, "a:1")
 	routed(t, two, 100, "a:1")
@@ -393,6 +396,11 @@ func TestBounds(t *testing.T) {
 	}
 	if got := m.Stats(); got.RefusedConns != 1 || got.Connections != 3 || got.Sessions != 2 {
 		t.Errorf("%+v", got)
+	}
+	for _, want := range []string{"2 apps are served already", "connection refused"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("no %q in:\n%s", want, log.String())
+		}
 	}
 }
 

@@ -34,7 +34,7 @@ type endpoint struct {
 
 func newEndpoint(r *Relay, id uint64, name string) *endpoint {
 	e := &endpoint{outbox: newOutbox(r, r.cfg.Queue, r.cfg.QueueBytes), id: id, name: name, stop: make(chan struct{})}
-	e.disconnected, e.unlinked = e.broken, e.connect
+	e.to, e.disconnected, e.unlinked = name, e.broken, e.connect
 	return e
 }
 

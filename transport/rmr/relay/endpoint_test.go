@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/hashicorp/go-hclog"
 
 	"floe/fsm"
 	"floe/transport/rmr"
@@ -131,7 +134,8 @@ func TestSlowEndpoint(t *testing.T) {
 	defer l.Close()
 	slow := l.Addr().String()
 	fast, to := app(t)
-	n := start(t, relay.Config{Queue: 50})
+	var out syncBuffer
+	n := start(t, relay.Config{Queue: 50, Log: hclog.New(&hclog.LoggerOptions{Output: &out})})
 	n.load(t, "mse | 1 | -1 | "+slow, "mse | 2 | -1 | "+to)
 	sender := appOn(t, rmr.Config{Source: "s:1"})
 	const all = 400
@@ -146,6 +150,9 @@ func TestSlowEndpoint(t *testing.T) {
 	e := endpoint(n, slow)
 	if e.Offered != all || e.Dropped[relay.QueueFull] == 0 || e.Queued > 50 {
 		t.Errorf("%+v", e)
+	}
+	if got := out.String(); !strings.Contains(got, "queue full, messages are dropped") || !strings.Contains(got, "to="+slow) {
+		t.Errorf("no line tells of it: %s", got)
 	}
 	nc, err := l.Accept()
 	if err != nil {

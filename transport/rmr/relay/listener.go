@@ -80,6 +80,7 @@ func (ln *listener) accept(nc net.Conn) {
 	l := newLink(ln.relay, nc)
 	l.tally = &ln.received
 	c := &inlet{outbox: newOutbox(ln.relay, maxAnswers, maxAnswerBytes), listener: ln, addr: addr, in: l}
+	c.to = nc.RemoteAddr().String()
 	c.link, c.disconnected, c.unlinked = l, c.broken, func() {}
 	c.router = newRouter(ln.relay, ln.mode, &l.debts)
 	if !ln.relay.enter(c) {

@@ -24,6 +24,8 @@ type outbox struct {
 	// full: a message was dropped, and the queue is still more than half full.
 	full atomic.Bool
 
+	to string // the other end, for the log
+
 	mu       sync.Mutex
 	link     *link // nil: not connected
 	busy     bool
@@ -63,7 +65,9 @@ func (o *outbox) put(frame []byte) verdict {
 	o.used = o.relay.clock.Load()
 	if q := o.counts.Queued; q > 0 && (q >= o.messages || o.bytes+int64(len(frame)) > o.size) {
 		o.counts.Dropped[o.overflow]++
-		o.full.Store(true)
+		if !o.full.Swap(true) && o.overflow == QueueFull {
+			o.relay.log.warn("queue full, messages are dropped", "to", o.to)
+		}
 		return refused
 	}
 	o.counts.Queued++
