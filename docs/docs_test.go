@@ -109,14 +109,7 @@ func anchors(text string) map[string]bool {
 
 // TestPromisesNameTestsThatExist: no promise without a running check.
 func TestPromisesNameTestsThatExist(t *testing.T) {
-	known := map[string]bool{}
-	walk(t, func(path string) {
-		if strings.HasSuffix(path, "_test.go") {
-			for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(read(t, path), -1) {
-				known[m[1]] = true
-			}
-		}
-	})
+	known := tests(t)
 	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(read(t, "design.md"), -1)
 	if len(named) < 20 {
 		t.Errorf("design.md names %d tests", len(named))
@@ -125,5 +118,53 @@ func TestPromisesNameTestsThatExist(t *testing.T) {
 		if !known[m[1]] {
 			t.Errorf("design.md names %s, which does not exist", m[1])
 		}
+	}
+}
+
+// tests are the names of the project's tests.
+func tests(t *testing.T) map[string]bool {
+	t.Helper()
+	known := map[string]bool{}
+	walk(t, func(path string) {
+		if strings.HasSuffix(path, "_test.go") {
+			for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(read(t, path), -1) {
+				known[m[1]] = true
+			}
+		}
+	})
+	return known
+}
+
+// untested is how many bounds no test meets. It may only get less.
+const untested = 11
+
+// TestBoundsNameTestsThatExist: each bound says how one sees that it was met, and which test meets it.
+func TestBoundsNameTestsThatExist(t *testing.T) {
+	known, rows, bare := tests(t), 0, 0
+	for _, row := range regexp.MustCompile(`(?m)^\| .* \|$`).FindAllString(read(t, "limits.md"), -1) {
+		cells := strings.Split(strings.Trim(row, "| "), " | ")
+		last := cells[len(cells)-1]
+		if strings.Trim(last, "- ") == "" || last == "test" {
+			continue
+		}
+		rows++
+		named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(last, -1)
+		switch {
+		case last == "—":
+			bare++
+		case len(named) == 0:
+			t.Errorf("limits.md names no test: %s", row)
+		}
+		for _, m := range named {
+			if !known[m[1]] {
+				t.Errorf("limits.md names %s, which does not exist", m[1])
+			}
+		}
+		if seen := cells[len(cells)-2]; strings.TrimSpace(seen) == "" {
+			t.Errorf("limits.md does not say how one sees it: %s", row)
+		}
+	}
+	if rows < 100 || bare > untested {
+		t.Errorf("%d bounds, %d of them without a test, want at most %d", rows, bare, untested)
 	}
 }
