@@ -41,8 +41,7 @@ func (w *watcher) follow(ctx context.Context, n workload.Node) {
 	tick := time.NewTicker(watchPace)
 	defer tick.Stop()
 	for {
-		if s, err := c.Status(ctx); err == nil {
-			w.digest(n, s)
+		if s, err := w.look(ctx, c, n); err == nil {
 			w.saw(s)
 		}
 		select {
@@ -53,17 +52,27 @@ func (w *watcher) follow(ctx context.Context, n workload.Node) {
 	}
 }
 
-// digest records a node's digest. Index and digest come from one copy.
-func (w *watcher) digest(n workload.Node, s api.Status) {
+// look asks a node for its status and records its digest. Index and digest come from
+// one copy.
+func (w *watcher) look(ctx context.Context, c *client.Client, n workload.Node) (api.Status, error) {
+	p := w.log.Invoke("watch-"+n.Name, n.Name, "digest", "", nil)
+	s, err := c.Status(ctx)
+	switch {
+	case err != nil:
+		p.Fail(err.Error())
+		return s, err
+	case s.Digest == "":
+		p.Fail("it has no digest")
+	default:
+		p.OK(&history.Value{Index: s.AppliedIndex, Text: s.Digest, Term: s.Term, Owner: s.Leader})
+	}
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.at == nil {
 		w.at = map[string]uint64{}
 	}
 	w.at[n.Name] = s.AppliedIndex
-	w.mu.Unlock()
-	if s.Digest != "" {
-		w.log.Invoke("watch-"+n.Name, n.Name, "digest", "", nil).OK(&history.Value{Index: s.AppliedIndex, Text: s.Digest, Term: s.Term, Owner: s.Leader})
-	}
+	return s, nil
 }
 
 // saw notes a new leader.
@@ -107,12 +116,11 @@ func (w *watcher) digests(ctx context.Context) {
 		seen := map[uint64]int{}
 		for _, n := range w.nodes {
 			c := client.New(client.Config{Addresses: []string{n.HTTP}, Timeout: time.Second, Stale: true})
-			s, err := c.Status(ctx)
+			s, err := w.look(ctx, c, n)
 			c.Close()
 			if err != nil {
 				return err
 			}
-			w.digest(n, s)
 			seen[s.AppliedIndex]++
 		}
 		if len(seen) > 1 {

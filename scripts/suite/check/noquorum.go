@@ -120,6 +120,9 @@ func lostAt(t int64, faults []Fault, nodes []string) outage {
 	found := false
 	var down []string
 	for _, f := range faults {
+		if f.losesData() && f.Start <= t && t < f.End {
+			return outage{} // how many are a majority is not known while a member is away
+		}
 		if t < f.Held.Start || t >= f.Held.End {
 			continue
 		}

@@ -200,19 +200,20 @@ const (
 	leaving = 6 * time.Second
 	// comingBack is how long it is waited for when its step ends; later steps
 	// wait meanwhile. comingHome is how long when everything is whole.
-	comingBack = 3 * time.Second
+	comingBack = 20 * time.Second
 	comingHome = 40 * time.Second
 )
 
 // goAway has a member go. Where too much is broken the cluster may refuse, which
 // is for the history to tell and no error.
 func (n *Nemesis) goAway(name string, exit schedule.Exit) {
-	if n.busy(name) || len(n.damaged) > 0 {
+	if n.busy(name) || len(n.damaged) > 0 || isAway(n.gone) {
 		n.tell(name, string(exit), errBusy)
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), leaving)
 	defer cancel()
+	n.gone[name] = true
 	err := n.Lab.Go(ctx, name, exit)
 	n.away[name], n.unsure[name] = true, n.unsure[name] || err != nil
 	n.tell(name, string(exit), err)
@@ -237,6 +238,7 @@ func (n *Nemesis) back(name string, patience time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	err := n.Lab.Return(ctx, name)
+	n.gone[name] = err != nil
 	n.away[name] = err != nil || n.unsure[name]
 	n.tell(name, "come back", err)
 }

@@ -26,6 +26,7 @@ type Nemesis struct {
 	frozen  map[string]int
 	full    map[string]bool // nodes that may have met a full disk
 	away    map[string]bool // nodes that may be no members
+	gone    map[string]bool // nodes that went and were not seen to be back
 	unsure  map[string]bool // nodes of which it is not known whether they went
 	failed  map[string]bool // nodes whose disk may have failed
 	damaged map[string]bool // nodes with a damaged file that are not known to do with it
@@ -79,7 +80,7 @@ func (n *Nemesis) Hold(ctx context.Context, s schedule.Step, during func(victims
 
 func (n *Nemesis) reset() {
 	n.victims, n.faults = map[int][]string{}, map[int]check.Fault{}
-	n.full, n.away, n.unsure = map[string]bool{}, map[string]bool{}, map[string]bool{}
+	n.full, n.away, n.gone, n.unsure = map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	n.failed, n.damaged, n.scarred = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	n.outcome = map[int]check.Damage{}
 	n.down, n.paused, n.frozen = map[string]int{}, map[string]int{}, map[string]int{}
@@ -131,7 +132,9 @@ func (n *Nemesis) end(s schedule.Step) error {
 	f := n.faults[s.Number]
 	f.Held.End = n.Log.Now()
 	err := n.undo(s, victims)
-	f.End = n.Log.Now()
+	if !slices.ContainsFunc(victims, func(name string) bool { return n.gone[name] }) {
+		f.End = n.Log.Now() // else when everything is whole
+	}
 	n.faults[s.Number] = f
 	delete(n.victims, s.Number)
 	n.Log.Note("fault", strings.Join(victims, ","), "end "+s.What(), nil)
