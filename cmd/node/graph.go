@@ -25,7 +25,7 @@ messages, icestormadmin take; as a picture for Graphviz (dot) or Mermaid; or as 
 			flags: func(f *pflag.FlagSet) {
 				f.Var(newChoice("text", "text", "dot", "mermaid", "json"), "format", "text, dot, mermaid or json")
 			},
-			example: "floe graph --format dot | dot -Tsvg > graph.svg",
+			example: "floe graph > graph.txt\nfloe graph --format dot > graph.dot",
 			run:     runGraph},
 		{name: "apply", args: "FILE|-", min: 1, max: 1, prints: true, slow: true,
 			short: "bring the graph, or the routes, to what a file says",

@@ -36,8 +36,8 @@ The cluster has to have the IceStorm's instance name: found it with --ice-instan
 				f.Bool("leave-out", false, "import the rest where something can't be carried over")
 				f.Bool("parts", false, "several changes, where one log entry does not hold it all")
 			},
-			example: "floe import icestorm --check /etc/icestorm/config\nfloe import icestorm --from 'IceStorm/TopicManager:tcp -h 10.0.0.5 -p 10000' --leave-out",
-			run:     runImportIceStorm},
+			example: "floe import icestorm --check /etc/icestorm/config\nfloe import icestorm --from 'IceStorm/TopicManager:tcp -h 10.0.0.5 -p 10000' --leave-out", needs: "an IceStorm",
+			run: runImportIceStorm},
 		{parent: "import", name: "bridge", args: "PROXY [TOPIC...]", min: 1, max: -1, prints: true, slow: true,
 			short: "link topics with those of a running IceStorm, both ways, while its clients move",
 			long: `Link topics both ways with those of the same names in the running IceStorm whose
@@ -45,8 +45,8 @@ topic manager has that PROXY: all that are in both, or those named. So an event 
 the subscribers of both, wherever it was published. --undo removes these links.
 Links from one topic to another are not crossed: an event crosses one link at most.`,
 			flags:   func(f *pflag.FlagSet) { f.Bool("undo", false, "remove the links") },
-			example: "floe import bridge 'IceStorm/TopicManager:tcp -h 10.0.0.5 -p 10000'\nfloe import bridge --undo 'IceStorm/TopicManager:tcp -h 10.0.0.5 -p 10000'",
-			run:     runBothWays},
+			example: "floe import bridge 'IceStorm/TopicManager:tcp -h 10.0.0.5 -p 10000'\nfloe import bridge --undo 'IceStorm/TopicManager:tcp -h 10.0.0.5 -p 10000'", needs: "an IceStorm",
+			run: runBothWays},
 		{parent: "import", name: "rtmgr", args: "FILE|URL...", min: 1, max: 2, prints: true, slow: true,
 			short: "take over what an old route manager knows",
 			long: `Take over what an old route manager knows, from its configuration file, from the
@@ -57,8 +57,8 @@ follow from none of these are added as routes made by hand.`,
 			flags: func(f *pflag.FlagSet) {
 				f.Bool("check", false, "change nothing; say what would be done")
 			},
-			example: "floe import rtmgr --check rtmgr-config.yaml http://rtmgr:3800\nfloe import rtmgr rtmgr-config.yaml http://rtmgr:3800",
-			run:     runImportRouteManager},
+			example: "floe import rtmgr --check rtmgr-config.yaml http://rtmgr:3800\nfloe import rtmgr rtmgr-config.yaml http://rtmgr:3800", needs: "an old route manager",
+			run: runImportRouteManager},
 	}
 }
 

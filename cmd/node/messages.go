@@ -49,7 +49,7 @@ how many connections were closed for what they sent, goes to stderr at the end.`
 				f.Var(newText(""), "reply", "answer each message with `DATA`")
 				f.Var(newNumber(0, math.MinInt32, math.MaxInt32), "reply-mtype", "message type of the answers; the message's own unless given")
 			},
-			example: "floe recv --listen :4560\nfloe recv --listen 127.0.0.1:4560 --count 1 --reply pong",
+			example: "floe recv --listen :4560\nfloe recv --listen 127.0.0.1:4570 --count 1 --reply pong",
 			run:     runRecv},
 	}
 }

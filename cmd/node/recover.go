@@ -40,8 +40,8 @@ of them is started.`,
 				f.Bool("yes", false, "do it without asking")
 				f.Var(newNumber(0, 1, math.MaxInt64), "skip", "`INDEX` of an entry that can't be applied")
 			},
-			example: "floe recover --data floe-data --members n1=10.0.0.1:7400\nfloe recover --data floe-data --skip 4711",
-			run:     runRecover},
+			example: "floe recover --data floe-data --members n1=10.0.0.1:7400\nfloe recover --data floe-data --skip 4711", needs: "a node that lost its majority, an entry that can't be applied",
+			run: runRecover},
 	}
 }
 

@@ -19,8 +19,9 @@ type manual struct {
 	// arguments, too.
 	path, usage string
 	// short is half a sentence, long whole ones; example is command lines.
-	short, long, example string
-	flags                []manualFlag
+	// needs: see command.
+	short, long, example, needs string
+	flags                       []manualFlag
 	// shell: floe admin has it, too.
 	shell bool
 }
@@ -44,7 +45,7 @@ func manuals() []manual {
 		}
 		path := "floe " + c.path()
 		all = append(all, manual{path: path, usage: strings.TrimSpace(path + " " + c.args), short: c.short, long: c.help(),
-			example: strings.TrimSpace(c.example), flags: c.manualFlags(), shell: c.shell})
+			example: strings.TrimSpace(c.example), needs: c.needs, flags: c.manualFlags(), shell: c.shell})
 	}
 	slices.SortFunc(all, func(a, b manual) int { return cmp.Compare(a.path, b.path) })
 	return all
@@ -110,6 +111,9 @@ func writeReference(to io.Writer) error {
 	for _, m := range all {
 		fmt.Fprintf(&b, "## %s\n\n%s\n\n```text\n%s\n```\n\n", m.path, prose(m.long), m.usage)
 		m.notes(&b)
+		if m.needs != "" {
+			fmt.Fprintf(&b, "<!-- not run: needs %s -->\n", m.needs)
+		}
 		fmt.Fprintf(&b, "```sh\n%s\n```\n\n", m.example)
 	}
 	_, err := io.WriteString(to, strings.TrimRight(b.String(), "\n")+"\n")

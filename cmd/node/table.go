@@ -21,6 +21,9 @@ type command struct {
 	// short, long and example are its help; the example is one or more
 	// command lines.
 	short, long, example string
+	// needs is what has to be there for the example beside a cluster, which
+	// the test that runs the examples of the reference has not; mostly "".
+	needs string
 	// flags adds the flags of its own; nil: none.
 	flags func(*pflag.FlagSet)
 	// prints: it has --json. reads: it has --stale. slow: it may take a

@@ -29,7 +29,7 @@ tokens, restore); each includes those before it.`,
 				f.Var(newChoice("read", "read", "publish", "operate", "cluster"), "role", "what its holder may do")
 				f.Var(newDuration(time.Hour), "ttl", "how long it is good; for ever if not given")
 			},
-			example: "floe token add root --role cluster > root.token\nfloe token add ci --role operate --ttl 24h",
+			example: "floe token add root --role cluster > root.token\nfloe token add ci --role operate --ttl 24h --token-file root.token",
 			run:     runTokenAdd},
 		{name: "join", parent: "token", max: 0, prints: true,
 			short: "make a token with which one node may join, once",

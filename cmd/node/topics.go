@@ -20,7 +20,7 @@ func topicCommands() []*command {
 			short:   "remove topics with their links and subscriptions",
 			long:    "Remove topics with their links, both ways, and their subscriptions. Of several, those that do not exist are passed with a warning.\nOne that a route leads to (topic:NAME) is refused unless forced; the route stays.",
 			flags:   func(f *pflag.FlagSet) { f.Bool("force", false, "also where a route leads to the topic") },
-			example: "floe destroy A\nfloe destroy A --force",
+			example: "floe destroy A\nfloe destroy B --force",
 			run:     runDestroy},
 		{name: "topics", args: "", min: 0, max: 0, prints: true, reads: true, shell: true,
 			short:   "list the topics",
@@ -33,8 +33,8 @@ func topicCommands() []*command {
 			run:     runSubscribers},
 		{name: "unsubscribe", args: "TOPIC IDENTITY", min: 2, max: 2, shell: true, topic: firstArg,
 			short:   "remove a subscriber, named by its Ice identity",
-			example: "floe unsubscribe A category/name",
-			run:     runUnsubscribe},
+			example: "floe unsubscribe A category/name", needs: "a subscriber of that name",
+			run: runUnsubscribe},
 	}
 }
 
