@@ -9,9 +9,30 @@ import (
 	"floe/scripts/floetest"
 )
 
-// notOurs are flags in the text that belong to other programs.
-var notOurs = map[string]bool{"quick": true, "root": true, "deb": true, "out": true, "ip": true, "network": true, "expect": true, "control": true,
-	"workload": true, "nemesis": true, "nodes": true, "time": true, "report": true, "export": true}
+// foreign are flags in the text that belong to programs of others: icestormdb's.
+var foreign = map[string]bool{"export": true}
+
+// scriptFlags are the flags of what is in scripts: as shell scripts spell them, and as Go programs declare them.
+func scriptFlags(t *testing.T) map[string]bool {
+	t.Helper()
+	known := map[string]bool{}
+	spelled, declared := regexp.MustCompile(`--([a-z][a-z-]*)`), regexp.MustCompile(`\b\w+\.(?:\w*Var|Bool|Int|String|Duration)\((?:&[\w.]+, )?"([a-z][a-z-]*)"`)
+	walk(t, func(path string) {
+		find := spelled
+		switch {
+		case !strings.HasPrefix(path, filepath.Join(root, "scripts")) || strings.HasSuffix(path, "_test.go"):
+			return
+		case filepath.Ext(path) == ".go":
+			find = declared
+		case filepath.Dir(path) != filepath.Join(root, "scripts"):
+			return
+		}
+		for _, m := range find.FindAllStringSubmatch(read(t, path), -1) {
+			known[m[1]] = true
+		}
+	})
+	return known
+}
 
 // helps is what `floe WORDS --help` says, asked once for each.
 type helps struct {
@@ -123,13 +144,13 @@ func commandLines(text string) (lines []string) {
 	return lines
 }
 
-// TestFlagsInTheTextExist: some command has each flag the pages speak of.
+// TestFlagsInTheTextExist: some command, or script, has each flag the pages speak of.
 func TestFlagsInTheTextExist(t *testing.T) {
 	h := &helps{t: t, said: map[string]string{}}
-	all := h.everything(nil)
+	all, scripts := h.everything(nil), scriptFlags(t)
 	for path, text := range pages(t) {
 		for _, m := range regexp.MustCompile("`--([a-z][a-z-]*)").FindAllStringSubmatch(text, -1) {
-			if !notOurs[m[1]] && !hasFlag(all, m[1]) {
+			if !foreign[m[1]] && !scripts[m[1]] && !hasFlag(all, m[1]) {
 				t.Errorf("%s: no command has --%s", path, m[1])
 			}
 		}
