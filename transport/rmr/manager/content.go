@@ -20,6 +20,9 @@ type content struct {
 	size  int
 }
 
+// whole tells whether it is one message, which an app gets all of or nothing.
+func (c *content) whole() bool { return len(c.texts) == 1 }
+
 // what names the content in errors.
 func (c *content) what() string {
 	switch {

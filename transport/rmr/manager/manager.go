@@ -97,6 +97,11 @@ func (m *Manager) Drain(ctx context.Context, undo bool) {
 	m.lease.refuse(!undo)
 	if !undo {
 		m.resign(ctx)
+		return
+	}
+	// Else the leader would give away who asks here until the next renewal.
+	if err := m.renew(ctx, time.Now()); err != nil {
+		m.log.Debug("could not tell the leader that this node serves apps again", "error", err)
 	}
 }
 

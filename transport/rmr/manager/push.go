@@ -139,7 +139,7 @@ var errNotAllowed = errors.New("another node may serve the app by now")
 // before each.
 func (s *session) send(c *content, asked bool) error {
 	left := s.m.lease.left
-	if asked {
+	if asked || !c.whole() {
 		left = func() time.Duration { return never }
 	}
 	texts := c.texts
@@ -227,9 +227,10 @@ func (s *session) rejected(out *push, a *answer) {
 
 // overdrawn tells whether a table that the app's system has not taken all of is under
 // way without a lease: another node may push by now, and the rest would
-// come after what that one sends.
+// come after what that one sends. One in several messages is left: on a new
+// connection the same node would have its parts meet those that the app has not read yet.
 func (s *session) overdrawn() bool {
-	return !s.out.asked && !s.m.lease.valid() && s.conn.untaken()
+	return !s.out.asked && s.out.whole() && !s.m.lease.valid() && s.conn.untaken()
 }
 
 // untilOver returns when a table under way is to be looked at, should the lease end.

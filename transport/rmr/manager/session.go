@@ -266,7 +266,7 @@ func (s *session) part() {
 	case s.conn == nil:
 	case s.out == nil:
 		_ = s.conn.nc.Close()
-	case s.conn.untaken():
+	case s.out.whole() && s.conn.untaken():
 		s.conn.abort()
 	default:
 		s.conn.linger()
