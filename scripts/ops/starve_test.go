@@ -37,7 +37,7 @@ func TestOutOfDescriptors(t *testing.T) {
 	var limit unix.Rlimit
 	err = unix.Prlimit(poor.PID(), unix.RLIMIT_NOFILE, nil, &limit)
 	if err == nil {
-		limit.Cur = uint64(descriptors(t, poor) + 4)
+		limit.Cur = uint64(descriptors(t, poor) + 24) // enough for what it needs beside those held below
 		err = unix.Prlimit(poor.PID(), unix.RLIMIT_NOFILE, &limit, nil)
 	}
 	if err != nil {
@@ -45,7 +45,7 @@ func TestOutOfDescriptors(t *testing.T) {
 	}
 	var held []net.Conn
 	for _, address := range []string{poor.Peer(), poor.Ice(), poor.HTTP()} {
-		for range 20 {
+		for range 40 {
 			conn, err := net.DialTimeout("tcp", address, 5*time.Second)
 			if err != nil {
 				t.Fatal(err) // the system takes it, whether floe does or not
