@@ -99,9 +99,7 @@ func TestAfflict(t *testing.T) {
 	if after.FailedSyncs > failed.FailedSyncs+1 || after.FailedWrites != 0 || failed.Error != fmt.Sprintf("sync %s.toil: input/output error", a.Data()) {
 		t.Errorf("failed once: %+v, then %+v", failed, after)
 	}
-	if a.Troubled() {
-		t.Error("what failed once is held still")
-	}
+	awaitToil(t, a, "its tracer to let go", func(toiled) bool { return !a.Troubled() })
 
 	must(a.Afflict(lab.Fails))
 	failed = awaitToil(t, a, "failures", func(d toiled) bool { return d.FailedWrites > 0 && d.FailedSyncs > after.FailedSyncs })
