@@ -10,6 +10,26 @@ import (
 )
 
 // The leader's rule, without a network.
+// A member that was removed and joins again replays its past: nothing is pushed of it
+// by a lease from before.
+func TestLeaseCoversNoOlderCopy(t *testing.T) {
+	var l lease
+	soon := time.Now().Add(time.Hour)
+	if l.covers(9) || !l.extend(soon, 10) || l.covers(9) || !l.covers(10) {
+		t.Error("a lease that began at 10")
+	}
+	if l.extend(soon, 20) || !l.covers(10) {
+		t.Error("renewed at 20")
+	}
+	l.until = time.Time{}
+	if !l.extend(soon, 30) || l.covers(29) || !l.covers(30) {
+		t.Error("begun anew at 30")
+	}
+	if l.extend(soon, 5); !l.covers(5) {
+		t.Error("the leader of another cluster is at 5")
+	}
+}
+
 func TestServing(t *testing.T) {
 	now := time.Now()
 	v := &fsm.View{

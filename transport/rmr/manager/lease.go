@@ -21,7 +21,8 @@ const (
 type lease struct {
 	mu      sync.Mutex
 	until   time.Time
-	refused bool // this node wants none
+	from    uint64 // index that this node's copy had when it began
+	refused bool   // this node wants none
 }
 
 func (l *lease) valid() bool {
@@ -37,11 +38,30 @@ func (l *lease) left() time.Duration {
 	return time.Until(l.until)
 }
 
-// extend returns whether there was no lease and now there is one.
-func (l *lease) extend(until time.Time) bool {
+// covers tells whether there is a lease, and a copy of that index is none from before it
+// began: a member that was removed and is back replays what it was once told.
+func (l *lease) covers(index uint64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Now().Before(l.until) && index >= l.from
+}
+
+// began returns the index at which the lease began.
+func (l *lease) began() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.from
+}
+
+// extend returns whether there was no lease and now there is one. index is the
+// leader's, which this node's copy has reached.
+func (l *lease) extend(until time.Time, index uint64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	had := time.Now().Before(l.until)
+	if !had || index < l.from {
+		l.from = index
+	}
 	if until.After(l.until) && !l.refused {
 		l.until = until
 	}
@@ -100,10 +120,11 @@ func (m *Manager) renew(ctx context.Context, asked time.Time) error {
 	if len(reply) != 8 {
 		return fmt.Errorf("lease of %d bytes", len(reply))
 	}
-	if err := m.reach(ctx, binary.BigEndian.Uint64(reply)); err != nil {
+	index := binary.BigEndian.Uint64(reply)
+	if err := m.reach(ctx, index); err != nil {
 		return err
 	}
-	if m.lease.extend(asked.Add(m.cfg.Lease)) {
+	if m.lease.extend(asked.Add(m.cfg.Lease), index) {
 		m.wakeAll()
 	}
 	return nil

@@ -25,6 +25,7 @@ type Manager struct {
 	contents contents
 	encoders chan struct{}
 	edition  atomic.Pointer[edition] // nil: there is no table yet
+	followed atomic.Uint64           // index that the edition is made of
 	counter  atomic.Uint64           // of encoded texts
 	counts   counts
 

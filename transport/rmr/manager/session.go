@@ -251,10 +251,11 @@ func (s *session) broken(why string) {
 
 // allowed tells whether something may be sent to the app unasked now.
 func (s *session) allowed() bool {
-	if s.serial == 0 || !s.m.lease.valid() {
+	v := s.m.cfg.Group.View()
+	if s.serial == 0 || !s.m.lease.covers(min(v.Index, s.m.followed.Load())) {
 		return false
 	}
-	a, known := s.m.cfg.Group.View().App(s.name)
+	a, known := v.App(s.name)
 	return known && a.Serial == s.serial && a.Node == s.m.node
 }
 
