@@ -202,6 +202,7 @@ func TestTwoOfOneName(t *testing.T) {
 	if strings.Contains(log.String(), "served no more") {
 		t.Errorf("%s", log.String())
 	}
+	eventually(t, "the first is known", func() bool { _, known := g.View().App(first.ID()); return known })
 	_, port, _ := net.SplitHostPort(first.DataAddress())
 	second := start(t, m.address, twin, func(c *rmrapp.Config) { c.Listen = "127.0.0.2:" + port })
 	routed(t, second, 100, "a:1")
