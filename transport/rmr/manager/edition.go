@@ -57,7 +57,10 @@ func (m *Manager) follow(ctx context.Context) {
 		old := m.edition.Load()
 		e := newEdition(old, v, m.node)
 		m.edition.Store(e)
-		if before, from := m.followed.Swap(v.Index), m.lease.began(); before < from && from <= v.Index {
+		switch before, from := m.followed.Swap(v.Index), m.lease.began(); {
+		case v.Index < before:
+			m.lease.drop() // the copy begins anew
+		case before < from && from <= v.Index:
 			m.wakeAll() // now the lease covers it
 		}
 		if moved := !sameSlice(apps, v.Apps); moved || e != old {

@@ -15,17 +15,17 @@ import (
 func TestLeaseCoversNoOlderCopy(t *testing.T) {
 	var l lease
 	soon := time.Now().Add(time.Hour)
-	if l.covers(9) || !l.extend(soon, 10) || l.covers(9) || !l.covers(10) {
+	if l.covers(9, 9) || !l.extend(soon, 10) || l.covers(9, 10) || l.covers(10, 9) || !l.covers(10, 10) {
 		t.Error("a lease that began at 10")
 	}
-	if l.extend(soon, 20) || !l.covers(10) {
+	if l.extend(soon, 20) || l.covers(19, 19) || !l.covers(20, 10) {
 		t.Error("renewed at 20")
 	}
-	l.until = time.Time{}
-	if !l.extend(soon, 30) || l.covers(29) || !l.covers(30) {
+	l.drop()
+	if !l.extend(soon, 30) || l.covers(30, 29) || !l.covers(30, 30) {
 		t.Error("begun anew at 30")
 	}
-	if l.extend(soon, 5); !l.covers(5) {
+	if l.extend(soon, 5); !l.covers(5, 5) {
 		t.Error("the leader of another cluster is at 5")
 	}
 }

@@ -22,6 +22,7 @@ type lease struct {
 	mu      sync.Mutex
 	until   time.Time
 	from    uint64 // index that this node's copy had when it began
+	reached uint64 // and when it was renewed last
 	refused bool   // this node wants none
 }
 
@@ -38,12 +39,19 @@ func (l *lease) left() time.Duration {
 	return time.Until(l.until)
 }
 
-// covers tells whether there is a lease, and a copy of that index is none from before it
-// began: a member that was removed and is back replays what it was once told.
-func (l *lease) covers(index uint64) bool {
+// covers tells whether there is a lease, and neither the copy nor what was made of it is
+// older than the lease knew them: a member that was removed and is back replays its past.
+func (l *lease) covers(index, followed uint64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return time.Now().Before(l.until) && index >= l.from
+	return time.Now().Before(l.until) && index >= l.reached && followed >= l.from
+}
+
+// drop ends the lease; the next one begins anew.
+func (l *lease) drop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.until = time.Time{}
 }
 
 // began returns the index at which the lease began.
@@ -62,6 +70,7 @@ func (l *lease) extend(until time.Time, index uint64) bool {
 	if !had || index < l.from {
 		l.from = index
 	}
+	l.reached = index
 	if until.After(l.until) && !l.refused {
 		l.until = until
 	}

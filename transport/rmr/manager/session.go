@@ -252,7 +252,7 @@ func (s *session) broken(why string) {
 // allowed tells whether something may be sent to the app unasked now.
 func (s *session) allowed() bool {
 	v := s.m.cfg.Group.View()
-	if s.serial == 0 || !s.m.lease.covers(min(v.Index, s.m.followed.Load())) {
+	if s.serial == 0 || !s.m.lease.covers(v.Index, s.m.followed.Load()) {
 		return false
 	}
 	a, known := v.App(s.name)
