@@ -23,21 +23,23 @@ func DiffTables(a, b *Table) []Key {
 	}
 	var differ []uint64
 	for i := range a.shards {
-		differ = diffShard(differ, a.shards[i], b.shards[i])
+		if x, y := a.shards[i], b.shards[i]; x != y {
+			differ = diffShard(differ, x, y)
+		}
 	}
 	slices.Sort(differ)
 	return unpackAll(differ)
 }
 
 // diffShard appends the keys, as they sort, under which two shards differ.
-func diffShard(differ []uint64, a, b map[uint64]*route) []uint64 {
-	for k, r := range a {
-		if o := b[k]; o != r && (o == nil || !equalEntries(r.entries, o.entries)) {
+func diffShard(differ []uint64, a, b *tableShard) []uint64 {
+	for k, r := range a.all() {
+		if o := b.get(k, hashKey(k)); o != r && (o == nil || !equalEntries(r.entries, o.entries)) {
 			differ = append(differ, k^signs)
 		}
 	}
-	for k := range b {
-		if a[k] == nil {
+	for k := range b.all() {
+		if a.get(k, hashKey(k)) == nil {
 			differ = append(differ, k^signs)
 		}
 	}

@@ -5,12 +5,10 @@ import (
 	"slices"
 )
 
-const tableShards = 1024
-
 // Table is the routes at one version. A Table never changes and may be
 // shared freely; nil is the empty table.
 type Table struct {
-	shards  [tableShards]map[uint64]*route
+	shards  [tableShards]*tableShard
 	keys    int
 	entries int
 	digest  Digest
@@ -19,11 +17,19 @@ type Table struct {
 // route is all entries of one key, in the order they hold.
 type route struct {
 	entries []*Entry
+	one     [1]*Entry // room for a single one, so that a lookup reads no further memory for it
 	digest  Digest
+	fresh   bool // an edit made it and has not given it its digest yet
 }
 
-// shardOf spreads keys whose low bits are alike.
-func shardOf(key uint64) int { return int(key * 0x9e3779b97f4a7c15 >> 54) }
+func newRoute(entries []*Entry) *route {
+	r := &route{entries: entries, fresh: true}
+	if len(entries) == 1 {
+		r.one[0] = entries[0]
+		r.entries = r.one[:]
+	}
+	return r
+}
 
 // Len returns the number of entries.
 func (t *Table) Len() int {
@@ -53,7 +59,10 @@ func (t *Table) Entries(key Key) []*Entry {
 	return nil
 }
 
-func (t *Table) route(key uint64) *route { return t.shards[shardOf(key)][key] }
+func (t *Table) route(key uint64) *route {
+	hash := hashKey(key)
+	return t.shards[shardOf(hash)].get(key, hash)
+}
 
 // Keys returns all keys in order.
 func (t *Table) Keys() []Key {
@@ -61,8 +70,8 @@ func (t *Table) Keys() []Key {
 		return nil
 	}
 	packed := make([]uint64, 0, t.keys)
-	for i := range t.shards {
-		for k := range t.shards[i] {
+	for _, s := range t.shards {
+		for k := range s.all() {
 			packed = append(packed, k^signs)
 		}
 	}
@@ -93,8 +102,8 @@ func (t *Table) Endpoints() []string {
 		return nil
 	}
 	seen := map[string]bool{}
-	for i := range t.shards {
-		for _, r := range t.shards[i] {
+	for _, s := range t.shards {
+		for _, r := range s.all() {
 			for _, e := range r.entries {
 				for _, g := range e.Groups {
 					for _, m := range g {

@@ -2,7 +2,6 @@ package routing
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -11,12 +10,12 @@ import (
 // are first written.
 type tableEdit struct {
 	was     *Table
-	now     *Table // its digest is without the routes in fresh
+	now     *Table // its digest is without the fresh routes
 	owned   [tableShards]bool
-	changed map[uint64]struct{} // keys with other entries than before; but see full
-	fresh   map[uint64]*route   // routes without a digest
-	full    bool                // everything was dropped: what is missing now is not in changed
-	names   map[string]string   // endpoints and senders, one copy of each
+	touched []uint64          // keys whose entries were set, perhaps more than once, perhaps to what they were; but see full
+	fresh   []*route          // routes without a digest, and some that have gone again
+	full    bool              // everything was dropped: what is missing now is not in touched
+	names   map[string]string // endpoints and senders, one copy of each
 }
 
 func (t *Table) edit() *tableEdit {
@@ -24,7 +23,7 @@ func (t *Table) edit() *tableEdit {
 		t = new(Table)
 	}
 	now := *t
-	return &tableEdit{was: t, now: &now, changed: map[uint64]struct{}{}, fresh: map[uint64]*route{}, names: map[string]string{}}
+	return &tableEdit{was: t, now: &now, names: map[string]string{}}
 }
 
 // clear drops all routes.
@@ -33,8 +32,7 @@ func (e *tableEdit) clear() {
 	for i := range e.owned {
 		e.owned[i] = true
 	}
-	clear(e.fresh)
-	clear(e.changed)
+	e.fresh, e.touched = nil, nil
 	e.full = true
 }
 
@@ -49,45 +47,53 @@ func (e *tableEdit) entries(key Key) []*Entry {
 // that are as they were before the edit keep their identity.
 func (e *tableEdit) put(key Key, entries []*Entry) {
 	p := key.packed()
-	e.drop(p)
-	was := e.was.route(p)
-	if was == nil && len(entries) == 0 {
-		delete(e.changed, p)
+	hash := hashKey(p)
+	s := e.now.shards[shardOf(hash)]
+	old := s.get(p, hash)
+	if old == nil && len(entries) == 0 {
 		return
 	}
-	e.changed[p] = struct{}{}
+	e.touched = append(e.touched, p)
+	if s == nil || !e.owned[shardOf(hash)] {
+		s = s.clone()
+		e.now.shards[shardOf(hash)], e.owned[shardOf(hash)] = s, true
+	}
+	if old != nil {
+		e.leave(old)
+	}
 	if len(entries) == 0 {
+		s.drop(p, hash)
 		return
 	}
-	r := &route{entries: entries}
-	if was != nil {
-		was.adopt(&entries[len(entries)-1]) // those before it went through here
-	}
-	if was != nil && equalEntries(was.entries, entries) {
-		r = was
-		e.now.digest = e.now.digest.Add(r.digest)
-		delete(e.changed, p)
-	} else {
-		e.fresh[p] = r
-	}
-	e.writable(p)[p] = r
-	e.now.keys++
-	e.now.entries += len(entries)
+	s.put(p, hash, e.enter(e.was.shards[shardOf(hash)].get(p, hash), entries))
 }
 
-func (e *tableEdit) drop(p uint64) {
-	old := e.now.route(p)
-	if old == nil {
+// leave takes a route out of the counts.
+func (e *tableEdit) leave(r *route) {
+	e.now.keys--
+	e.now.entries -= len(r.entries)
+	if r.fresh {
+		r.fresh = false // settle passes it over
 		return
 	}
-	if _, fresh := e.fresh[p]; fresh {
-		delete(e.fresh, p)
-	} else {
-		e.now.digest = e.now.digest.Sub(old.digest)
+	e.now.digest = e.now.digest.Sub(r.digest)
+}
+
+// enter returns the route of these entries and counts it: the one from before
+// the edit, if there was one and they are what it had.
+func (e *tableEdit) enter(was *route, entries []*Entry) *route {
+	e.now.keys++
+	e.now.entries += len(entries)
+	if was != nil {
+		was.adopt(&entries[len(entries)-1]) // those before it went through here
+		if equalEntries(was.entries, entries) {
+			e.now.digest = e.now.digest.Add(was.digest)
+			return was
+		}
 	}
-	delete(e.writable(p), p)
-	e.now.keys--
-	e.now.entries -= len(old.entries)
+	r := newRoute(entries)
+	e.fresh = append(e.fresh, r)
+	return r
 }
 
 // adopt puts the equal entry of the route in the place of another.
@@ -95,19 +101,6 @@ func (r *route) adopt(e **Entry) {
 	if i := slices.IndexFunc(r.entries, (*e).Equal); i >= 0 {
 		*e = r.entries[i]
 	}
-}
-
-// writable returns the shard of a key, copied if readers may have it.
-func (e *tableEdit) writable(p uint64) map[uint64]*route {
-	i := shardOf(p)
-	if !e.owned[i] {
-		e.now.shards[i] = maps.Clone(e.now.shards[i])
-		e.owned[i] = true
-	}
-	if e.now.shards[i] == nil {
-		e.now.shards[i] = map[uint64]*route{}
-	}
-	return e.now.shards[i]
 }
 
 // add carries out a Route or Unroute record.
@@ -160,28 +153,35 @@ func (e *tableEdit) list(names []string) []string {
 // to time it keeps the work of commit small.
 func (e *tableEdit) settle() {
 	for _, r := range e.fresh {
-		r.digest = digestOf(r.entries)
-		e.now.digest = e.now.digest.Add(r.digest)
+		if r.fresh {
+			r.digest, r.fresh = digestOf(r.entries), false
+			e.now.digest = e.now.digest.Add(r.digest)
+		}
 	}
-	clear(e.fresh)
+	e.fresh = e.fresh[:0]
 }
 
 // end ends the edit and returns the table. It does less than commit.
 func (e *tableEdit) end() *Table {
 	e.settle()
-	if len(e.changed) == 0 && !e.full {
+	if !e.full && !slices.ContainsFunc(e.touched, e.differs) {
 		return e.was
 	}
 	return e.now
 }
 
+// differs says whether a key has other entries than before the edit.
+func (e *tableEdit) differs(p uint64) bool { return e.now.route(p) != e.was.route(p) }
+
 // commit ends the edit and returns the table and the keys whose entries are
 // not what they were, sorted.
 func (e *tableEdit) commit() (*Table, []Key) {
 	e.settle()
-	packed := make([]uint64, 0, len(e.changed))
-	for p := range e.changed {
-		packed = append(packed, p^signs)
+	packed := make([]uint64, 0, len(e.touched))
+	for _, p := range e.touched {
+		if e.differs(p) {
+			packed = append(packed, p^signs)
+		}
 	}
 	if e.full {
 		packed = append(packed, e.missing()...)
@@ -190,16 +190,15 @@ func (e *tableEdit) commit() (*Table, []Key) {
 		return e.was, nil
 	}
 	slices.Sort(packed)
-	return e.now, unpackAll(packed)
+	return e.now, unpackAll(slices.Compact(packed))
 }
 
-// missing returns the keys that had entries and have none, packed to be sorted,
-// but for those that are in changed.
+// missing returns the keys that had entries and have none, packed to be sorted.
 func (e *tableEdit) missing() []uint64 {
 	var packed []uint64
-	for i := range e.was.shards {
-		for p := range e.was.shards[i] {
-			if _, known := e.changed[p]; !known && e.now.shards[i][p] == nil {
+	for i, s := range e.was.shards {
+		for p := range s.all() {
+			if e.now.shards[i].get(p, hashKey(p)) == nil {
 				packed = append(packed, p^signs)
 			}
 		}
