@@ -53,7 +53,7 @@ var handle = func() *codec.MsgpackHandle {
 	h := &codec.MsgpackHandle{WriteExt: true}
 	h.Canonical = true
 	h.RawToString = true
-	h.MaxInitLen = 1 << 12
+	h.MaxInitLen = 1 << 16 // a byte string is read in pieces of this size and copied for each; a list gets so much room at once, whatever its length claims
 	return h
 }()
 
