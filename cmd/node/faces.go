@@ -54,7 +54,7 @@ func (f nodesFace) Status(ctx context.Context) api.Status {
 	out := api.Status{
 		ClusterID: st.ClusterID, Node: st.Node, Leader: st.Leader, Term: st.Term, AppliedIndex: st.AppliedIndex, Digest: st.Digest,
 		Members: []api.Member{}, Problems: []string{}, ContactAge: -1, Version: programVersion(), ClusterVersion: st.Version,
-		Instance: view.Graph.Instance(), Topics: view.Graph.Len(), Listeners: f.listening, Plain: f.options.plainRanges(), IceAllow: f.options.access.String(), Data: f.options.text("data"),
+		Instance: view.Graph.Instance(), Topics: view.Graph.Len(), Listeners: f.listening, Plain: f.options.plainRanges(), IceAllow: f.options.access.String(), RMRAllow: f.options.messages.String(), Data: f.options.text("data"),
 		UptimeSeconds: time.Since(f.started).Seconds(), Certificate: f.certificate(),
 	}
 	for _, m := range st.Members {

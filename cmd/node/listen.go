@@ -14,6 +14,7 @@ import (
 	"floe/cluster"
 	"floe/transport/ice"
 	"floe/transport/ice/proto"
+	"floe/transport/rmr/relay"
 )
 
 // listenOptions are the settings about listeners, checked.
@@ -22,6 +23,8 @@ type listenOptions struct {
 	at map[string][]string
 	// access is who may do what over Ice.
 	access ice.Access
+	// messages is from where RMR messages of which types may come.
+	messages relay.Access
 	// allow is who may use plain Ice from beyond this machine.
 	allow []netip.Prefix
 }
@@ -49,6 +52,9 @@ func readOptions(flags *pflag.FlagSet) (*options, error) {
 	}
 	if o.access, err = ice.ParseAccess(o.text("ice-allow")); err != nil {
 		return nil, usagef("--ice-allow: %v", err)
+	}
+	if o.messages, err = relay.ParseAccess(o.text("rmr-allow")); err != nil {
+		return nil, usagef("--rmr-allow: %v", err)
 	}
 	if err := cluster.CheckID(o.text("id")); err != nil {
 		return nil, usagef("--id: %v", err)

@@ -89,6 +89,9 @@ func TestSafeByDefault(t *testing.T) {
 		{"--ice-allow change=cert --ice-ssl :1 --ice-tls-cert c --ice-tls-key k", "--ice-tls-ca"},
 		{"--ice-allow change=cert --ice-ssl :1 --ice-tls-cert c --ice-tls-key k --ice-tls-ca a", ""},
 		{"--ice-allow alter=any", "neither an operation of IceStorm"},
+		{"--rmr-allow 100=any;*=10.0.0.0/8", ""},
+		{"--rmr-allow RIC_SUB_REQ=any", "--rmr-allow: rule \"RIC_SUB_REQ=any\": \"RIC_SUB_REQ\" is none of a message type"},
+		{"--rmr-allow 1-9=any;5=none", "--rmr-allow: 5 is named twice"},
 		{"--clusters-ca f", "--clusters-ca needs --tls-cert"},
 	}
 	for _, tt := range tests {

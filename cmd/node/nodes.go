@@ -101,6 +101,9 @@ func (s *session) sayStatus(st api.Status) {
 	if st.IceAllow != "" {
 		s.say("%-10s %s", "ice-allow", st.IceAllow)
 	}
+	if st.RMRAllow != "" {
+		s.say("%-10s %s", "rmr-allow", st.RMRAllow)
+	}
 	s.say("")
 	s.sayNodes(st)
 	if len(st.Problems) == 0 {

@@ -18,7 +18,7 @@ import (
 // messages, what gives them their tables, and what looks after endpoints.
 func (n *node) makeRMR() error {
 	n.relay = relay.New(relay.Config{
-		Group: n.cluster, Publish: n.bridge.arrive, Source: firstOrNone(n.sockets.published["rmr"]), Log: n.log.Named("rmr"),
+		Group: n.cluster, Publish: n.bridge.arrive, Source: firstOrNone(n.sockets.published["rmr"]), Access: n.options.messages, Log: n.log.Named("rmr"),
 	})
 	n.bridge.send = n.relay.Send
 	timing, err := cluster.ParseTiming(n.options.text("timing"))

@@ -89,6 +89,7 @@ func startSettings() []setting {
 		{name: "ice-config", value: newText(""), help: "`FILE` with properties of an IceStorm service; flags, environment and --config count more"},
 		{name: "rmr", value: newListener("4560"), help: "listener for RMR messages that floe is to route"},
 		{name: "rmr-topics", value: newListener("4563"), help: "listener for RMR messages to topics"},
+		{name: "rmr-allow", value: newText(""), help: "`RULES` from where RMR messages of which types may come to --rmr and --rmr-topics: 12010-12099,20000 or *=any, none, address or CIDR; ..."},
 		{name: "rtg", value: newListener("4561"), help: "listener of the Route Manager: where RMR apps ask for route tables (RMR_RTG_SVC)"},
 		{name: "nbi", value: newListener("off"), help: "listener for the REST calls of an old route manager; its port was 3800"},
 		{name: "nbi-config", value: newText(""), help: "`FILE` of an old route manager: message types, platform routes, components, and where its managers are"},

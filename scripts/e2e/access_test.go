@@ -1,15 +1,20 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"floe/scripts/floetest"
 	"floe/scripts/peers"
+	"floe/scripts/rmrapp"
+	"floe/transport/http/api"
+	"floe/transport/rmr/proto"
 )
 
 // madeCerts makes an authority with a certificate for a node at an address, and one for a person.
@@ -116,4 +121,102 @@ func TestIceCertificatesAreReplaced(t *testing.T) {
 	if got := n.Must("topics"); got != "A\nB\n" {
 		t.Errorf("topics: %q", got)
 	}
+}
+
+// P02: a program at an address that the rules don't have for a type can't send it to either listener, whatever name it goes by; it is
+// counted, and named in the log. Who may send goes on, and gets its answers.
+func TestRMRAccessByTypeAndAddress(t *testing.T) {
+	t.Parallel()
+	n := floetest.NewNode(t, "n1")
+	good, rogue := floetest.NewIP(t), floetest.NewIP(t)
+	rules := "100=any; 12010-12099=" + good + "/32; *=none"
+	n.Flags = []string{"--rmr-allow", rules}
+	n.Start()
+	n.WaitReady()
+	server := startApp(t, n, rmrapp.Config{Handle: echo})
+	loadRoutes(t, n, "newrt|start\nmse|12010|-1|"+server.ID()+"\nmse|1002|-1|"+server.ID()+"\nmse|20000|-1|"+server.ID()+"\nnewrt|end|3\n")
+
+	asks := func(mtype int32) proto.Message {
+		m := proto.NewCall(1)
+		m.Type, m.Payload = mtype, []byte("ask")
+		return m
+	}
+	intruder := rmrFrom(t, rogue, rmrOf(n))
+	for _, mtype := range []int32{12010, 20000, answerType, proto.TypeTable} {
+		m := asks(mtype)
+		m.Src = []byte("submgr:4560") // anybody can say so
+		intruder.send(m)
+	}
+	rmrFrom(t, rogue, topicsOf(n)).send(asks(12010))
+	intruder.send(asks(100)) // what came before it is dealt with
+	if got := intruder.next(); got.Type != 101 {
+		t.Errorf("the health check is answered with %+v", got)
+	}
+	client := rmrFrom(t, good, rmrOf(n))
+	client.send(asks(20000))
+	client.send(asks(12010))
+	if got := client.next(); got.Type != answerType || string(got.Payload) != "re: ask" {
+		t.Errorf("answered with %d %q", got.Type, got.Payload)
+	}
+	waitMetric(t, n, func(v float64) bool { return v == 6 }, "floe_messages_dropped_total", `reason="not_allowed"`)
+	if got := server.Stats().Received; got != 1 {
+		t.Errorf("%d messages came through", got)
+	}
+	n.WaitLog("type=12010 peer=" + rogue + ":")
+	n.WaitLog("type=20000 peer=" + good + ":")
+	if lines := strings.Count(n.Log(), "message refused by --rmr-allow"); lines != 3 { // of two addresses, one at two listeners
+		t.Errorf("%d lines in the log", lines)
+	}
+
+	if status := n.Must("status"); !strings.Contains(status, "rmr-allow  "+rules+"\n") {
+		t.Errorf("status: %s", status)
+	}
+	var st api.Status
+	if err := json.Unmarshal([]byte(n.Must("status", "--json")), &st); err != nil || st.RMRAllow != rules {
+		t.Errorf("status in JSON: %q, %v", st.RMRAllow, err)
+	}
+}
+
+// rmrConn is a connection from one of this machine's addresses.
+type rmrConn struct {
+	t      *testing.T
+	nc     net.Conn
+	frames *proto.Reader
+}
+
+func rmrFrom(t *testing.T, ip, to string) *rmrConn {
+	t.Helper()
+	nc, err := (&net.Dialer{Timeout: floetest.Patience, LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}).Dial("tcp", to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = nc.Close() })
+	if err := nc.SetDeadline(time.Now().Add(floetest.Patience)); err != nil {
+		t.Fatal(err)
+	}
+	return &rmrConn{t, nc, proto.NewReader(nc, proto.DefaultLimit)}
+}
+
+func (c *rmrConn) send(m proto.Message) {
+	c.t.Helper()
+	frame, err := proto.Append(nil, &m)
+	if err == nil {
+		_, err = c.nc.Write(frame)
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// next is the next message that comes back.
+func (c *rmrConn) next() (m proto.Message) {
+	c.t.Helper()
+	frame, err := c.frames.Next()
+	if err == nil {
+		err = proto.Parse(frame, &m)
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return m.Clone()
 }

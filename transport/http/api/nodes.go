@@ -49,7 +49,10 @@ type Status struct {
 	// its machine that may use it; none: only the machine itself may.
 	Plain map[string][]string `json:"plain,omitempty"`
 	// IceAllow says who may do what over Ice; empty: whoever reaches a listener.
-	IceAllow      string  `json:"ice_allow,omitempty"`
+	IceAllow string `json:"ice_allow,omitempty"`
+	// RMRAllow says from where RMR messages of which types may come; empty: all
+	// from whoever reaches a listener.
+	RMRAllow      string  `json:"rmr_allow,omitempty"`
 	Data          string  `json:"data"`
 	UptimeSeconds float64 `json:"uptime_seconds"`
 	// Certificate is that of the node that answers; nil: it has none.

@@ -107,6 +107,32 @@ func BenchmarkForward(b *testing.B) {
 	}
 }
 
+// BenchmarkRules sends what a thousand rules let through, and what they refuse.
+func BenchmarkRules(b *testing.B) {
+	var rules []string
+	for i := range 1000 {
+		rules = append(rules, fmt.Sprintf("%d-%d=none", 10_000+10*i, 10_005+10*i))
+	}
+	m := proto.Message{Type: 15_006, SubID: proto.NoSubID, Src: []byte("app1:4560"), SrcIP: []byte("10.0.0.1:4560"), Payload: make([]byte, 16)}
+	b.Run("let", func(b *testing.B) {
+		s := newSinks(b, 1)
+		n := start(b, relay.Config{Access: access(b, strings.Join(rules, ";"))})
+		n.load(b, "mse | 15006 | -1 | "+s.names[0])
+		s.forward(b, n, [][]byte{frame(b, m)})
+	})
+	b.Run("refused", func(b *testing.B) {
+		n := start(b, relay.Config{Access: access(b, strings.Join(rules, ";"))})
+		m.Type = 15_003
+		nc, many := dial(b, n.rmr), bytes.Repeat(frame(b, m), 100)
+		b.ReportAllocs()
+		b.ResetTimer()
+		for range b.N / 100 {
+			write(b, nc, many)
+		}
+		eventually(b, "all are refused", func() bool { return n.Stats().Total.Dropped[relay.NotAllowed] == uint64(b.N/100*100) })
+	})
+}
+
 // BenchmarkForwardXID sends messages with a transaction id each, so that
 // each is remembered for its answer.
 func BenchmarkForwardXID(b *testing.B) {

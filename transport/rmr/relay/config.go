@@ -28,6 +28,10 @@ type Config struct {
 	// messages: the sender of the messages it makes itself. At most
 	// proto.MaxSource bytes.
 	Source string
+	// Access says from which addresses messages of which types may come; zero:
+	// all from everywhere. Answers on connections to endpoints are no concern
+	// of it.
+	Access Access
 	// Queue is how many messages may wait for an endpoint, 10000 if zero;
 	// QueueBytes how many bytes of them, 16 MiB if zero. One message always
 	// finds room in an empty queue. What comes when it is full is dropped.

@@ -41,6 +41,7 @@ type inlet struct {
 	id       uint64
 	listener *listener
 	addr     netip.Addr
+	keptOut  spans // types that may not come from addr
 	in       *link
 	router   *router
 }
@@ -79,7 +80,7 @@ func (ln *listener) accept(nc net.Conn) {
 	}
 	l := newLink(ln.relay, nc)
 	l.tally = &ln.received
-	c := &inlet{outbox: newOutbox(ln.relay, maxAnswers, maxAnswerBytes), listener: ln, addr: addr, in: l}
+	c := &inlet{outbox: newOutbox(ln.relay, maxAnswers, maxAnswerBytes), listener: ln, addr: addr, keptOut: ln.relay.cfg.Access.keptOut(addr), in: l}
 	c.to = nc.RemoteAddr().String()
 	c.link, c.disconnected, c.unlinked = l, c.broken, func() {}
 	c.router = newRouter(ln.relay, ln.mode, &l.debts)
@@ -136,6 +137,10 @@ func (c *inlet) run() {
 }
 
 func (c *inlet) take(frame []byte, m *proto.Message) {
+	if len(c.keptOut) > 0 && c.keptOut.has(m.Type) {
+		c.refuse(m)
+		return
+	}
 	if m.Type == typeAlarm {
 		c.relay.alarms.note(m, time.Now())
 	}

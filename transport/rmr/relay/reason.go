@@ -18,13 +18,16 @@ const (
 	// NoSender: it came on a connection that we opened, and answers nothing
 	// we remember, or its asker has gone.
 	NoSender
+	// NotAllowed: Config.Access does not let its type come from its sender's
+	// address.
+	NotAllowed
 	// Stopped: this node stopped with the message still in a queue.
 	Stopped
 
 	reasons
 )
 
-var reasonNames = [reasons]string{"no_entry", "unknown_meid", "dead_endpoint", "queue_full", "no_sender", "stopped"}
+var reasonNames = [reasons]string{"no_entry", "unknown_meid", "dead_endpoint", "queue_full", "no_sender", "not_allowed", "stopped"}
 
 // String returns the reason as metrics name it.
 func (r Reason) String() string { return reasonNames[r] }

@@ -256,7 +256,7 @@ func TestReasons(t *testing.T) {
 		names = append(names, r.String())
 	}
 	slices.Sort(names)
-	if got := strings.Join(slices.Compact(names), " "); got != "dead_endpoint no_entry no_sender queue_full stopped unknown_meid" {
+	if got := strings.Join(slices.Compact(names), " "); got != "dead_endpoint no_entry no_sender not_allowed queue_full stopped unknown_meid" {
 		t.Error(got)
 	}
 }
