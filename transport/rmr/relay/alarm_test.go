@@ -1,6 +1,7 @@
 package relay_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -46,5 +47,29 @@ func TestAlarmOfAnApplicationThatDropsMessages(t *testing.T) {
 	eventually(t, "all is taken", func() bool { return n.Stats().Total.Lost() == 1 })
 	if got := n.Stats().Alarms; len(got) != 1 {
 		t.Errorf("an alarm of nobody: %+v", got)
+	}
+}
+
+// The alarms of so many applications are told of; those of others are not, and theirs go on.
+func TestAlarmsOfTooManyApplications(t *testing.T) {
+	const most = 1000
+	n := start(t, relay.Config{})
+	nc := dial(t, n.rmr)
+	say := func(app int, action string) {
+		m := text(110, `{ "AlarmAction": "`+action+`" }`)
+		m.Src = fmt.Appendf(nil, "app%04d:4561", app)
+		write(t, nc, frame(t, m))
+	}
+	for app := range most + 3 {
+		say(app, "RAISE")
+	}
+	say(0, "CLEAR")
+	eventually(t, "the last is heard", func() bool {
+		s := n.Stats()
+		return len(s.Alarms) > 0 && !s.Alarms[0].Raised
+	})
+	got := n.Stats().Alarms
+	if last := got[len(got)-1]; len(got) != most || last.Source != "app0999:4561" || !last.Raised {
+		t.Errorf("%d alarms, the last of them %+v", len(got), last)
 	}
 }
