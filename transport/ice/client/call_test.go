@@ -143,6 +143,42 @@ func TestIndirectSubscribers(t *testing.T) {
 	}
 }
 
+// What a locator said is kept for so many proxies; with one more all is forgotten, and asked for again.
+func TestLocatedAddressesAreBounded(t *testing.T) {
+	s, l := newServer(t), newServer(t)
+	at, asked := s.endpoint(), 0
+	l.set(func(s *server) {
+		locate(s, &at)
+		answer := s.result
+		s.result = func(r *proto.Request) []byte { asked++; return answer(r) }
+	})
+	c := newClient(t, Config{Locator: proxyTo(proto.Twoway, l.endpoint())})
+	p := proxyTo(proto.Twoway)
+	p.AdapterID = "adapter"
+	find := func(want int) {
+		t.Helper()
+		got, err := c.locator.addresses(t.Context(), &p, -1)
+		if err != nil || len(got) != 1 {
+			t.Errorf("got %v, %v", got, err)
+		}
+		l.set(func(*server) {
+			if asked != want {
+				t.Errorf("the locator was asked %d times, want %d", asked, want)
+			}
+		})
+	}
+	find(1)
+	for i := range 10_000 - 1 {
+		c.locator.remember(fmt.Sprint("other", i), []proto.Endpoint{at})
+	}
+	find(1)
+	c.locator.remember("one more", []proto.Endpoint{at})
+	find(2)
+	if got := len(c.locator.known); got != 2 {
+		t.Errorf("%d are known after all were forgotten", got)
+	}
+}
+
 func TestUnregisteredSubscriberIsRemoved(t *testing.T) {
 	l := newServer(t)
 	l.set(always(answerUserException))

@@ -32,6 +32,9 @@ type Config struct {
 	FrameTimeout time.Duration
 	// WriteTimeout bounds one write to a client that does not read (60s).
 	WriteTimeout time.Duration
+	// BatchTimeout bounds all requests of one batch together, which run one after
+	// the other while nothing else is read from the connection (60s).
+	BatchTimeout time.Duration
 	// CloseTimeout is how long a closed client may take to close its side (2s).
 	CloseTimeout time.Duration
 	// Connections is the most connections of one listener (4096).
@@ -80,6 +83,7 @@ func (c Config) withDefaults() Config {
 	orDefault(&c.Heartbeat, 25*time.Second)
 	orDefault(&c.FrameTimeout, 5*time.Second)
 	orDefault(&c.WriteTimeout, 60*time.Second)
+	orDefault(&c.BatchTimeout, 60*time.Second)
 	orDefault(&c.CloseTimeout, 2*time.Second)
 	orDefault(&c.Connections, 4096)
 	orDefault(&c.PerAddress, 256)

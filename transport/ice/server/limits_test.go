@@ -114,4 +114,35 @@ func TestClientThatDoesNotRead(t *testing.T) {
 	eventually(t, "its end", func() bool { return h.Stats()[0].Connections == 1 })
 }
 
+// The requests of a batch have one time together: what is left of it then fails, is told of, and keeps the
+// connection from nothing more. A batch in time is not told of.
+func TestBatchThatTakesTooLong(t *testing.T) {
+	h := start(t, Config{BatchTimeout: 50 * time.Millisecond}, Transport{})
+	p := h.dial(t)
+	send := func(requests ...[]byte) {
+		b, at := proto.BeginBatch(nil)
+		for _, r := range requests {
+			b = append(b, r[18:]...) // after the header and the request's id
+		}
+		p.send(proto.EndBatch(b, at, len(requests), 0))
+	}
+	wait, event := call(0, "typed", "wait", 0, nil), call(0, "sink", "x", 0, nil)
+	send(event, event)
+	p.ping(1)
+	if got := h.log.String(); got != "" || h.objects.sink.events.Load() != 2 {
+		t.Errorf("%d events, logged %q", h.objects.sink.events.Load(), got)
+	}
+	send(wait, wait, event)
+	p.ping(2)
+	if begun := len(h.objects.begun); begun != 2 || h.objects.sink.events.Load() != 3 {
+		t.Errorf("%d requests were begun, %d events", begun, h.objects.sink.events.Load())
+	}
+	if got := h.log.String(); !strings.Contains(got, "[WARN]") || !strings.Contains(got, "not done in time, the rest fails") {
+		t.Errorf("logged %q", got)
+	}
+	if got := New(Config{}).config.BatchTimeout; got != time.Minute {
+		t.Errorf("as it comes a batch has %v", got)
+	}
+}
+
 func (fakeAddr) Network() string { return "tcp" }

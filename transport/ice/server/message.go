@@ -4,14 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"time"
+	"fmt"
 
 	"floe/transport/ice/proto"
 )
-
-// batchTimeout bounds all requests of one batch together: they run one after
-// the other while nothing else is read from the connection.
-const batchTimeout = 60 * time.Second
 
 // flushAt is how many bytes of replies are gathered at most.
 const flushAt = 64 << 10
@@ -61,9 +57,9 @@ func (c *conn) single(ctx context.Context, body []byte) error {
 }
 
 // batch runs the requests of a batch in order. One that fails does not keep
-// the next from running.
+// the next from running. Once their time is over, those that have to wait fail.
 func (c *conn) batch(ctx context.Context, body []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, batchTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.config.BatchTimeout)
 	defer cancel()
 	b, err := proto.ParseBatch(body)
 	if err != nil {
@@ -71,6 +67,9 @@ func (c *conn) batch(ctx context.Context, body []byte) error {
 	}
 	for b.Next(&c.request.Request) {
 		c.dispatch(ctx, c.locate(ctx))
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		c.listener.bad.say("a batch of requests is not done in time, the rest fails", c.peer, fmt.Errorf("more than %v", c.config.BatchTimeout))
 	}
 	return b.Err()
 }
