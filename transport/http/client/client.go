@@ -23,8 +23,10 @@ import (
 const (
 	// DefaultTimeout bounds a call.
 	DefaultTimeout = 5 * time.Second
-	// answerLimit is the largest answer taken, in bytes.
+	// answerLimit is the largest answer taken, lineLimit the longest line of a
+	// stream, in bytes.
 	answerLimit = 256 << 20
+	lineLimit   = 64 << 20
 )
 
 // Config says whom a [Client] talks to.
@@ -59,8 +61,9 @@ type Copy struct {
 
 // Client calls the API. It is safe for concurrent use.
 type Client struct {
-	config Config
-	http   *http.Client
+	config                 Config
+	http                   *http.Client
+	answerLimit, lineLimit int
 }
 
 // New returns a client; Close lets go of its connections.
@@ -74,7 +77,7 @@ func New(config Config) *Client {
 		IdleConnTimeout:     30 * time.Second,
 		TLSClientConfig:     config.TLS,
 	}
-	return &Client{config: config, http: &http.Client{Transport: transport}}
+	return &Client{config: config, http: &http.Client{Transport: transport}, answerLimit: answerLimit, lineLimit: lineLimit}
 }
 
 // Close closes idle connections.
@@ -131,9 +134,12 @@ func (c *Client) send(ctx context.Context, address string, r request, out any) e
 		return err
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, answerLimit))
+	body, err := io.ReadAll(io.LimitReader(response.Body, int64(c.answerLimit)+1))
 	if err != nil {
 		return broken(address, r, err)
+	}
+	if len(body) > c.answerLimit {
+		return &api.Error{Kind: api.TooLarge, Message: fmt.Sprintf("%s: the answer is over the limit of %d bytes", address, c.answerLimit)}
 	}
 	if out == nil {
 		return nil

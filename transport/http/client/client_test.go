@@ -1,12 +1,14 @@
 package client_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -226,6 +228,63 @@ func TestAnswersThatAreNone(t *testing.T) {
 	wantKind(t, err, api.Internal, "not what this program knows")
 	_, err = newClient(t, time.Second, serve(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "go away", http.StatusTeapot) })).Topics(t.Context())
 	wantKind(t, err, api.Internal, "go away")
+}
+
+// An answer over the limit is an error and never a part of one, also where it is text; so is a line of a stream,
+// which no other node is asked for.
+func TestAnswersOverTheLimit(t *testing.T) {
+	const limit = 1 << 20
+	var asked atomic.Int32
+	address := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		size, _ := strconv.Atoi(r.URL.Query().Get("topic")) // 0 where it is none
+		switch r.URL.Path {
+		case "/v1/routes":
+			w.Write(bytes.Repeat([]byte("# a comment    \n"), limit/16))
+			if asked.Load() > 1 {
+				w.Write([]byte("#"))
+			}
+		case "/v1/topics":
+			w.Write([]byte("[]" + strings.Repeat(" ", limit-1)))
+		case "/v1/events":
+			w.Write([]byte(`{"subscribed":true}` + "\n" + `{"missed":3,"gap":"` + strings.Repeat("x", size) + `"}` + "\n"))
+		case "/v1/watch":
+			w.Write([]byte("id: 7\nevent: progress\ndata: {\"node\":\"" + strings.Repeat("x", limit) + "\"}\n\n"))
+		}
+	})
+	c := newClient(t, time.Minute, address, address)
+	if answer, line := c.SetLimits(limit, limit); answer != 256<<20 || line != 64<<20 {
+		t.Errorf("as they come the limits are %d and %d", answer, line)
+	}
+	if text, err := c.Routes(t.Context()); err != nil || len(text) != limit {
+		t.Errorf("a text within the limit: %d bytes, %v", len(text), err)
+	}
+	_, err := c.Routes(t.Context())
+	wantKind(t, err, api.TooLarge, "the answer is over the limit of 1048576 bytes")
+	_, err = c.Topics(t.Context())
+	wantKind(t, err, api.TooLarge, "over the limit")
+
+	for size, want := range map[int]bool{limit / 2: true, limit: false} {
+		s, err := c.Subscribe(t.Context(), []string{strconv.Itoa(size)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ev, err := s.Next()
+		if want && (err != nil || ev.Missed != 3) {
+			t.Errorf("a line of %d bytes: %v, %v", size, ev.Missed, err)
+		} else if !want {
+			wantKind(t, err, api.TooLarge, "has a line that is longer than this program takes")
+		}
+		s.Close()
+	}
+	asked.Store(0)
+	watch := c.Watch(t.Context(), nil)
+	defer watch.Close()
+	_, err = watch.Next()
+	wantKind(t, err, api.TooLarge, "has a line that is longer than this program takes")
+	if got := asked.Load(); got != 1 {
+		t.Errorf("%d nodes were asked", got)
+	}
 }
 
 func TestStream(t *testing.T) {

@@ -144,7 +144,7 @@ func (c *Client) watch(ctx context.Context, address, from string) (*watchStream,
 		return nil, err
 	}
 	s := &watchStream{address: address, body: response.Body, lines: bufio.NewScanner(response.Body), cancel: cancel, timer: timer}
-	s.lines.Buffer(make([]byte, 0, 64<<10), lineLimit)
+	s.lines.Buffer(make([]byte, 0, 64<<10), c.lineLimit)
 	return s, nil
 }
 
@@ -166,11 +166,7 @@ func (s *watchStream) event() (WatchEvent, error) {
 			return ev, s.fill(&ev, name, data)
 		}
 	}
-	err := s.lines.Err()
-	if err == nil {
-		err = io.ErrUnexpectedEOF
-	}
-	return ev, &api.Error{Kind: api.Unreachable, Message: fmt.Sprintf("the watch at %s ended: %v", s.address, err)}
+	return ev, ended("the watch at "+s.address, s.lines.Err())
 }
 
 func (s *watchStream) fill(ev *WatchEvent, name, data string) error {

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,9 +18,6 @@ import (
 // silence is how long an event stream may be quiet before its node counts as
 // gone: several of the server's heartbeats.
 const silence = 8 * time.Second
-
-// lineLimit is the longest line of an event stream, in bytes.
-const lineLimit = 64 << 20
 
 // Stream is a stream of events that outlives the node it comes from. It is not
 // safe for concurrent use.
@@ -72,7 +70,7 @@ func (c *Client) subscribe(ctx context.Context, address string, topics []string,
 		return nil, err
 	}
 	s := &eventStream{address: address, body: response.Body, lines: bufio.NewScanner(response.Body), cancel: cancel, timer: timer}
-	s.lines.Buffer(make([]byte, 0, 64<<10), lineLimit)
+	s.lines.Buffer(make([]byte, 0, 64<<10), c.lineLimit)
 	first, err := s.line()
 	switch {
 	case err == nil && first.Subscribed:
@@ -138,11 +136,7 @@ func (s *eventStream) next() (api.Event, error) {
 func (s *eventStream) line() (api.Event, error) {
 	var ev api.Event
 	if !s.lines.Scan() {
-		err := s.lines.Err()
-		if err == nil {
-			err = io.ErrUnexpectedEOF
-		}
-		return ev, &api.Error{Kind: api.Unreachable, Message: fmt.Sprintf("the event stream from %s ended: %v", s.address, err)}
+		return ev, ended("the event stream from "+s.address, s.lines.Err())
 	}
 	if err := json.Unmarshal(s.lines.Bytes(), &ev); err != nil {
 		return ev, &api.Error{Kind: api.Internal, Message: fmt.Sprintf("the event stream from %s: %v", s.address, err)}
@@ -154,4 +148,13 @@ func (s *eventStream) close() {
 	s.timer.Stop()
 	s.cancel()
 	_ = s.body.Close() // of no more use
+}
+
+// ended is the error of a stream without a further line. One with a line over
+// the limit is of no more use at another node.
+func ended(stream string, err error) error {
+	if errors.Is(err, bufio.ErrTooLong) {
+		return &api.Error{Kind: api.TooLarge, Message: stream + " has a line that is longer than this program takes"}
+	}
+	return &api.Error{Kind: api.Unreachable, Message: fmt.Sprintf("%s ended: %v", stream, cmp.Or(err, io.ErrUnexpectedEOF))}
 }
