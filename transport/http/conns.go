@@ -3,9 +3,11 @@ package http
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -18,7 +20,7 @@ import (
 // are closed at once.
 const MaxConns = 4096
 
-// complainEvery is the shortest time between two log lines about bad input.
+// complainEvery is the shortest time between two log lines about connections.
 const complainEvery = 10 * time.Second
 
 // Stats are the figures of a server's connections and calls.
@@ -40,12 +42,13 @@ type conns struct {
 	open    atomic.Int64
 	refused atomic.Uint64
 	bad     atomic.Uint64
-	said    atomic.Int64 // when bad input was last logged, unix nanoseconds
+	said    atomic.Int64 // when a connection was last told of, unix nanoseconds
 }
 
 // conn is one accepted connection.
 type conn struct {
 	net.Conn
+	conns                *conns
 	tls                  bool // what comes is no HTTP, but TLS
 	got, served, foreign atomic.Bool
 }
@@ -58,6 +61,15 @@ func (c *conn) Read(b []byte) (int, error) {
 	if n > 0 && !c.got.Swap(true) && !c.tls && !beginsRequest(b[:n]) {
 		c.foreign.Store(true)
 		return 0, io.EOF
+	}
+	return n, err
+}
+
+// Write tells of a client that does not read what it asked for.
+func (c *conn) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		c.conns.complain(c, "the client did not take the answer in time")
 	}
 	return n, err
 }
@@ -99,7 +111,7 @@ func (l *bounded) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		if l.conns.open.Load() < MaxConns {
-			return &conn{Conn: c, tls: l.tls}, nil
+			return &conn{Conn: c, conns: l.conns, tls: l.tls}, nil
 		}
 		l.conns.refused.Add(1)
 		l.conns.complain(c, "too many connections")

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -257,6 +258,9 @@ func readBody(r *http.Request, limit int64) ([]byte, error) {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
 		return nil, refuse(api.TooLarge, fmt.Sprintf("the request's body is over the limit of %d bytes", limit))
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, refuse(api.Timeout, "the request's body did not come in time")
 	}
 	return body, err
 }

@@ -1,11 +1,15 @@
 package http_test
 
 import (
+	"bytes"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
@@ -54,6 +58,59 @@ func TestMetrics(t *testing.T) {
 	}
 	if families["floe_y"] != nil {
 		t.Error("floe_y is there, without a figure")
+	}
+}
+
+// slow is a collector whose scrapes last until the gate is open.
+type slow struct {
+	figure      *prometheus.Desc
+	begun, gate chan struct{}
+}
+
+func (c slow) Describe(out chan<- *prometheus.Desc) { out <- c.figure }
+func (c slow) Collect(chan<- prometheus.Metric)     { c.begun <- struct{}{}; <-c.gate }
+
+// Four scrapes go on at a time. One more is answered with 503, counted and told of; there is room again after them.
+func TestScrapesAtATime(t *testing.T) {
+	var out bytes.Buffer
+	figures := slow{prometheus.NewDesc("floe_x", "X.", nil, nil), make(chan struct{}, 8), make(chan struct{})}
+	w := newWorld(t, func(c *floehttp.Config) {
+		c.Collectors, c.Log = []prometheus.Collector{figures}, hclog.New(&hclog.LoggerOptions{Output: &out})
+	})
+	scrape := func() int {
+		recorder := httptest.NewRecorder()
+		w.calls.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
+		return recorder.Code
+	}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if got := scrape(); got != 200 {
+				t.Errorf("one of four: %d", got)
+			}
+		})
+	}
+	for range 4 {
+		<-figures.begun
+	}
+	more := make(chan int)
+	go func() { more <- scrape() }()
+	select {
+	case got := <-more:
+		if got != 503 {
+			t.Errorf("a fifth: %d", got)
+		}
+	case <-figures.begun:
+		t.Error("a fifth goes on beside them")
+		defer func() { <-more }()
+	}
+	close(figures.gate)
+	all.Wait()
+	if got := scrape(); got != 200 {
+		t.Errorf("after them: %d", got)
+	}
+	if got := w.server.Stats().Errors[api.Limit]; got != 1 || !strings.Contains(out.String(), "call refused, it is over a limit") {
+		t.Errorf("%d counted, logged %q", got, out.String())
 	}
 }
 
