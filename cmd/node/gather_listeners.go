@@ -45,7 +45,7 @@ func (n *node) listenerFigures() []listenerStats {
 		{name: "peer", badInput: peer.BadInput, refused: peer.RefusedConns, connections: peer.Conns, peer: &peerStats{peer.DroppedPackets, peer.AcceptErrors, peer.RefusedCalls}},
 		{name: "http", badInput: api.BadInput, refused: api.Refused, connections: api.Connections},
 		{name: "rtg", badInput: rtg.BadInput, refused: rtg.RefusedConns, connections: rtg.Connections},
-		{name: "nbi", badInput: nbi.BadInput, refused: nbi.Refused, connections: nbi.Connections},
+		{name: "nbi", badInput: nbi.BadInput + nbi.BadConns, refused: nbi.Refused, connections: nbi.Connections},
 	}
 	return append(append(all, sumByName(n.face.Stats())...), messageListeners(n.relay.Stats().Listeners)...)
 }

@@ -42,7 +42,7 @@ func (s *Server) Handler() http.Handler {
 		verb, path, _ := strings.Cut(pattern, " ")
 		mux.Handle(verb+" "+base+path, s.serve(c))
 	}
-	return withoutSlash(named(mux))
+	return good(withoutSlash(named(mux)))
 }
 
 // withoutSlash serves a path with a slash at its end as the one without:

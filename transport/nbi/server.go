@@ -46,6 +46,9 @@ type Stats struct {
 	Accepted uint64
 	// BadInput counts calls that were refused for what they said.
 	BadInput uint64
+	// BadConns counts connections that sent something, but never a request in
+	// time.
+	BadConns uint64
 	// Failed counts calls that could not be committed in time.
 	Failed uint64
 	// Refused counts connections beyond MaxConns.
@@ -64,6 +67,7 @@ type Server struct {
 	refused atomic.Uint64
 	good    atomic.Uint64
 	bad     atomic.Uint64
+	garbled atomic.Uint64 // connections without a request
 	failed  atomic.Uint64
 	said    atomic.Int64    // when a limit was last logged, unix nanoseconds
 	waits   context.Context // ends the waiting for apps
@@ -82,6 +86,7 @@ func New(config Config) *Server {
 		WriteTimeout:      answerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
+		ConnContext:       known,
 		ConnState:         s.changed,
 		ErrorLog:          log.New(logLines{s.log}, "", 0),
 	}
@@ -109,14 +114,51 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 // Stats returns the figures so far.
 func (s *Server) Stats() Stats {
-	return Stats{Accepted: s.good.Load(), BadInput: s.bad.Load(), Failed: s.failed.Load(), Refused: s.refused.Load(), Connections: int(s.open.Load())}
+	return Stats{Accepted: s.good.Load(), BadInput: s.bad.Load(), BadConns: s.garbled.Load(), Failed: s.failed.Load(), Refused: s.refused.Load(), Connections: int(s.open.Load())}
 }
 
-// changed counts open connections.
-func (s *Server) changed(_ net.Conn, state http.ConnState) {
-	if state == http.StateClosed || state == http.StateHijacked {
-		s.open.Add(-1)
+// changed is told of each connection's end.
+func (s *Server) changed(nc net.Conn, state http.ConnState) {
+	if state != http.StateClosed && state != http.StateHijacked {
+		return
 	}
+	s.open.Add(-1)
+	if c, ok := nc.(*conn); ok && c.got.Load() && !c.served.Load() {
+		s.garbled.Add(1)
+		s.complain("bad input, connection closed", "peer", c.RemoteAddr(), "reason", "no HTTP request in time")
+	}
+}
+
+// conn is one accepted connection.
+type conn struct {
+	net.Conn
+	got, served atomic.Bool // it sent something; a request was in it
+}
+
+// Read notes that the client has sent something.
+func (c *conn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if n > 0 {
+		c.got.Store(true)
+	}
+	return n, err
+}
+
+type connKey struct{}
+
+// known lets a request's context lead to its connection.
+func known(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
+}
+
+// good marks a request's connection as one that speaks HTTP.
+func good(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c, ok := r.Context().Value(connKey{}).(*conn); ok {
+			c.served.Store(true)
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // bounded is a listener that refuses connections beyond MaxConns.
@@ -133,7 +175,7 @@ func (l *bounded) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		if l.server.open.Add(1) <= MaxConns {
-			return c, nil
+			return &conn{Conn: c}, nil
 		}
 		l.server.open.Add(-1)
 		l.server.refused.Add(1)
