@@ -276,15 +276,15 @@ const plenty = 1 << 30
 func (r *room) look(string) (free, size uint64, err error) { return r.free.Load(), 64 * plenty, nil }
 
 // roomyCluster is a cluster of voters whose free space the test sets.
-func roomyCluster(t *testing.T, size int) (*clustertest.Cluster, map[string]*room) {
+func roomyCluster(t *testing.T, size int, change ...func(*cluster.Config)) (*clustertest.Cluster, map[string]*room) {
 	t.Helper()
 	rooms := map[string]*room{}
-	c := clustertest.New(t, size, func(cfg *cluster.Config) {
+	c := clustertest.New(t, size, append(change, func(cfg *cluster.Config) {
 		r := &room{}
 		r.free.Store(plenty)
 		rooms[cfg.ID] = r
 		cfg.FreeSpace = r.look
-	})
+	})...)
 	return c, rooms
 }
 

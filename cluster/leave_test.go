@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -299,6 +300,70 @@ func wantAgreed(t *testing.T, c *clustertest.Cluster) {
 			t.Errorf("leader on %s: got %q, want one and the same", n.Name, got)
 		}
 	}
+}
+
+// TestTransferToOneThatIsBehind: who lacks more entries than it could soon have does not get the leadership, nor does
+// one that lacks fewer and takes none. Changes go on beside it and after it.
+func TestTransferToOneThatIsBehind(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, rooms := roomyCluster(t, 3)
+		leader, full := c.Leader(), c.Follower()
+		rooms[full.Name].free.Store(0)
+		waitProblem(c, full, "no space")
+		topics := 0
+		until := func(behind uint64) {
+			for leader.View().Index-full.View().Index < behind {
+				mustPropose(t, leader, create(fmt.Sprint(topics)))
+				topics++
+			}
+		}
+		refused := func(text string) {
+			t.Helper()
+			for _, ask := range []*clustertest.Node{leader, without(without(c.Nodes, leader), full)[0]} {
+				err := ask.Transfer(t.Context(), full.Name)
+				if wantCode(t, "through "+ask.Name, err, cluster.CodeLagging); err == nil || !strings.Contains(err.Error(), text) {
+					t.Errorf("refused for another reason: %v", err)
+				}
+				mustPropose(t, ask, create(fmt.Sprint(topics)))
+				topics++
+			}
+		}
+		until(900)
+		refused("entries behind, does not catch up, and can't lead now")
+		until(1024 + 1)
+		begun := time.Now()
+		refused("entries behind and can't lead now")
+		if took := time.Since(begun); took > time.Second {
+			t.Errorf("refused after %v", took)
+		}
+		if !leader.IsLeader() {
+			t.Error("the leader is another one")
+		}
+		rooms[full.Name].free.Store(plenty)
+		waitTopics(c, topics)
+		wantCode(t, "once it has all", leader.Transfer(t.Context(), full.Name), "")
+	})
+}
+
+// TestTransferThatTakesTooLong: a hand-over that does not come about is given up after 10 s, and who led leads on.
+// Its target lacks an entry that it can't take; with this election time-out it would be waited for longer.
+func TestTransferThatTakesTooLong(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, rooms := roomyCluster(t, 3, func(cfg *cluster.Config) { cfg.Timing = cluster.Timing{Election: 12 * time.Second, Gossip: "lan"} })
+		leader, full := c.Leader(), c.Follower()
+		rooms[full.Name].free.Store(0)
+		waitProblem(c, full, "no space")
+		mustPropose(t, leader, create("a"))
+		begun := time.Now()
+		wantCode(t, "to one that takes nothing", leader.Transfer(t.Context(), full.Name), cluster.CodeLagging)
+		if took := time.Since(begun); took < 9*time.Second || took > 11*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		if !leader.IsLeader() {
+			t.Error("the leader is another one")
+		}
+		mustPropose(t, leader, create("b"))
+	})
 }
 
 func TestTransferWithoutLeader(t *testing.T) {

@@ -106,8 +106,16 @@ func (n *Node) transfer(ctx context.Context, _ string, r transferRequest) (struc
 // election time-out, which is little on a busy machine.
 const transferTries = 3
 
+// transferTo asks Raft for it once the other node has taken all there is, each
+// time. One that takes no entries, for want of room for example, must not be
+// asked for twice: Raft v1.8.0 (leadershipTransfer) puts a question to what
+// sends that node entries, and waits for ever to put the next one, while which
+// this leader would refuse all changes.
 func (h *half) transferTo(ctx context.Context, id string) (err error) {
 	for range transferTries {
+		if err := h.awaitCaughtUp(ctx, id); err != nil {
+			return err
+		}
 		_, err = h.await(ctx, func() raft.Future {
 			return h.raft.LeadershipTransferToServer(raft.ServerID(id), raft.ServerAddress(id))
 		})
@@ -120,6 +128,27 @@ func (h *half) transferTo(ctx context.Context, id string) (err error) {
 	}
 	if err != nil {
 		return refused(CodeUnchanged, "leadership stays with %s: %v", h.n.id, err)
+	}
+	return nil
+}
+
+// awaitCaughtUp waits until a node has all that is applied here by now, as long
+// as Raft's tries would take. One that stopped applying takes entries all the same.
+func (h *half) awaitCaughtUp(ctx context.Context, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, transferTries*h.n.cfg.Timing.Election)
+	defer cancel()
+	index, applied := h.n.View().Index, uint64(0)
+	for h.leads() {
+		info, ok := h.n.askAround(ctx, []string{id})[id]
+		if ok {
+			applied = info.Applied
+		}
+		if applied >= index || info.Halted && !info.Full {
+			break
+		}
+		if !pause(ctx, 10*time.Millisecond) {
+			return refused(CodeLagging, "node %s is %d entries behind, does not catch up, and can't lead now", id, index-applied)
+		}
 	}
 	return nil
 }
