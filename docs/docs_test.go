@@ -135,12 +135,9 @@ func tests(t *testing.T) map[string]bool {
 	return known
 }
 
-// untested is how many bounds no test meets. It may only get less.
-const untested = 0
-
 // TestBoundsNameTestsThatExist: each bound says how one sees that it was met, and which test meets it.
 func TestBoundsNameTestsThatExist(t *testing.T) {
-	known, rows, bare := tests(t), 0, 0
+	known, rows := tests(t), 0
 	for _, row := range regexp.MustCompile(`(?m)^\| .* \|$`).FindAllString(read(t, "limits.md"), -1) {
 		cells := strings.Split(strings.Trim(row, "| "), " | ")
 		last := cells[len(cells)-1]
@@ -149,10 +146,7 @@ func TestBoundsNameTestsThatExist(t *testing.T) {
 		}
 		rows++
 		named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(last, -1)
-		switch {
-		case last == "—":
-			bare++
-		case len(named) == 0:
+		if len(named) == 0 {
 			t.Errorf("limits.md names no test: %s", row)
 		}
 		for _, m := range named {
@@ -164,7 +158,7 @@ func TestBoundsNameTestsThatExist(t *testing.T) {
 			t.Errorf("limits.md does not say how one sees it: %s", row)
 		}
 	}
-	if rows < 100 || bare > untested {
-		t.Errorf("%d bounds, %d of them without a test, want at most %d", rows, bare, untested)
+	if rows < 100 {
+		t.Errorf("only %d bounds", rows)
 	}
 }
