@@ -5,13 +5,16 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"floe/cluster"
 	"floe/cluster/clustertest"
 	"floe/cluster/logstore"
+	"floe/fsm"
 )
 
 var (
@@ -66,6 +69,43 @@ func TestRemovalsAtOnce(t *testing.T) {
 			t.Errorf("%d voters, want %d", got, 5-went)
 		}
 		mustPropose(t, leader, create("a"))
+	})
+}
+
+// TestRemovedWhileItGetsItsVote: a joiner that is removed at the moment at which
+// it has caught up does not come back by the vote that it was to be given.
+func TestRemovedWhileItGetsItsVote(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		slow := atomic.Bool{} // a change is on its way for so long that the next one overtakes it
+		c := clustertest.New(t, 3, func(cfg *cluster.Config) {
+			disk := &clustertest.Disk{Delay: func() time.Duration {
+				if slow.Load() {
+					return 700 * time.Millisecond
+				}
+				return 2 * time.Millisecond
+			}}
+			cfg.Backend = disk.Open
+		})
+		voters := c.Nodes[:3:3]
+		leader := c.Leader()
+		c.Add(func(cfg *cluster.Config) { cfg.ID = "joiner" }, onMemory(map[string]*clustertest.Disk{}))
+		c.Wait("the joiner", func() error {
+			if !slices.ContainsFunc(leader.View().Servers, func(s fsm.Server) bool { return s.ID == "joiner" }) {
+				return errors.New("not in the group")
+			}
+			return nil
+		})
+		slow.Store(true)
+		if _, err := leader.Remove(t.Context(), "joiner", false); err != nil {
+			t.Fatal(err)
+		}
+		slow.Store(false)
+		time.Sleep(5 * time.Second) // for what was still to come
+		for _, n := range voters {
+			if s := n.View().Servers; len(s) != 3 {
+				t.Errorf("%s sees %v", n.Name, s)
+			}
+		}
 	})
 }
 

@@ -29,7 +29,7 @@ type half struct {
 
 	ready    atomic.Uint64 // the term whose barrier this leader has applied
 	caughtUp atomic.Bool   // was once as far as a leader
-	removing chan struct{} // has an element while this leader removes a node
+	voting   chan struct{} // has an element while this leader gives a node its vote or removes one
 	done     chan struct{} // closed by finish
 	gone     chan struct{} // closed once Raft has stopped
 	once     sync.Once
@@ -78,7 +78,7 @@ func (n *Node) raftConfig() raft.Config {
 
 // startHalf starts Raft on the data directory.
 func (n *Node) startHalf() (h *half, err error) {
-	h = &half{n: n, conf: n.raftConfig(), disk: n.disk, done: make(chan struct{}), gone: make(chan struct{}), removing: make(chan struct{}, 1)}
+	h = &half{n: n, conf: n.raftConfig(), disk: n.disk, done: make(chan struct{}), gone: make(chan struct{}), voting: make(chan struct{}, 1)}
 	h.replica = newReplica(n.state, &n.marks, n.disk.snaps.Newest())
 	h.layer = n.streams.forRaft(n.id)
 	h.progress = newProgress(n.cfg.Timing)

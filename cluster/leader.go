@@ -98,27 +98,40 @@ func (l *leadership) addBarrier(ctx context.Context, h *half) {
 // promote gives their vote to joiners that have caught up.
 func (h *half) promote(ctx context.Context, view *fsm.View) {
 	for _, s := range view.Servers {
-		member, known := view.Member(s.ID)
-		if s.Voter || !known || member.NonVoter {
+		if member, known := view.Member(s.ID); s.Voter || !known || member.NonVoter {
 			continue
 		}
-		info, ok := h.n.askAround(ctx, []string{s.ID})[s.ID]
-		caughtUp := ok && info.Applied > 0 && info.Applied+promoteLag >= view.Index
-		if !caughtUp || info.Unproven || info.Incarnation != member.Incarnation || info.Supports < view.Version {
-			continue
+		select {
+		case h.voting <- struct{}{}:
+		default:
+			return // a node is being removed, this one maybe; the next round sees
 		}
-		if !h.leads() {
-			return
-		}
-		err := h.change(ctx, func(timeout time.Duration) raft.IndexFuture {
-			return h.raft.AddVoter(raft.ServerID(s.ID), raft.ServerAddress(s.ID), 0, timeout)
-		})
-		if err != nil {
-			h.n.log.Warn("node not promoted", "node", s.ID, "error", err)
-			continue
-		}
-		h.n.log.Info("node promoted to voter", "node", s.ID)
+		h.promoteOne(ctx, s.ID)
+		<-h.voting
 	}
+}
+
+// promoteOne gives one joiner its vote, if it has none, has caught up and is
+// in the group still: no removal is under way.
+func (h *half) promoteOne(ctx context.Context, id string) {
+	view := h.n.View()
+	member, known := view.Member(id)
+	info, ok := h.n.askAround(ctx, []string{id})[id]
+	caughtUp := ok && info.Applied > 0 && info.Applied+promoteLag >= view.Index
+	if !known || !caughtUp || info.Unproven || info.Incarnation != member.Incarnation || info.Supports < view.Version {
+		return
+	}
+	if voter, found := h.suffrage(id); voter || !found || !h.leads() {
+		return
+	}
+	err := h.change(ctx, func(timeout time.Duration) raft.IndexFuture {
+		return h.raft.AddVoter(raft.ServerID(id), raft.ServerAddress(id), 0, timeout)
+	})
+	if err != nil {
+		h.n.log.Warn("node not promoted", "node", id, "error", err)
+		return
+	}
+	h.n.log.Info("node promoted to voter", "node", id)
 }
 
 // raiseVersion raises the cluster version to what every voter and every node

@@ -122,10 +122,11 @@ func (n *Node) remove(ctx context.Context, _ string, r removeRequest) (Removal, 
 	if !found {
 		return Removal{}, h.forget(ctx, r.ID)
 	}
-	// One at a time: who is counted as left for one may go by another.
+	// One at a time: who is counted as left for one may go by another, and Raft
+	// would carry out a promotion that came late by adding the node again.
 	select {
-	case h.removing <- struct{}{}:
-		defer func() { <-h.removing }()
+	case h.voting <- struct{}{}:
+		defer func() { <-h.voting }()
 	case <-ctx.Done():
 		return Removal{}, errNotLeader
 	}
