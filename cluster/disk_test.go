@@ -370,6 +370,48 @@ func TestAllDisksFull(t *testing.T) {
 	}
 }
 
+// TestNoSpaceAfterAnAnswerThatWasLost: a change that may have been made is not
+// refused for want of space: nobody knows.
+func TestNoSpaceAfterAnAnswerThatWasLost(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		slow := atomic.Bool{}
+		c, rooms := roomyCluster(t, 3, func(cfg *cluster.Config) {
+			disk := &clustertest.Disk{Delay: func() time.Duration {
+				if slow.Load() {
+					return 200 * time.Millisecond
+				}
+				return 0
+			}}
+			cfg.Backend = disk.Open
+		})
+		leader, asker := c.Leader(), c.Follower()
+		slow.Store(true)
+		done := make(chan error, 1)
+		go func() {
+			_, err := asker.Propose(t.Context(), create("a"), "test")
+			done <- err
+		}()
+		time.Sleep(100 * time.Millisecond) // it is on its way to the disks
+		c.Network.Isolate(asker.Name, leader.Name)
+		c.Wait("the change", func() error {
+			if leader.View().Graph.Topic("a") == nil {
+				return errors.New("not made")
+			}
+			return nil
+		})
+		for _, r := range rooms {
+			r.free.Store(0)
+		}
+		for _, n := range c.Nodes {
+			waitProblem(c, n, "no space")
+		}
+		c.Network.HealAll()
+		if err := <-done; !errors.As(err, new(*cluster.Unknown)) {
+			t.Errorf("got %v, want unknown: it was made", err)
+		}
+	})
+}
+
 // TestFollowersFull: a leader whose followers have no room refuses what it
 // could not have committed.
 func TestFollowersFull(t *testing.T) {

@@ -80,7 +80,7 @@ func (p *proposal) run(whole context.Context) (fsm.Result, error) {
 		}
 		p.last = err
 		if !p.again(err) {
-			return fsm.Result{}, err
+			return fsm.Result{}, p.refused(err)
 		}
 		if !waitFor(ctx, changed, retryPause) {
 			return fsm.Result{}, p.giveUp(ctx, nil)
@@ -102,6 +102,15 @@ func (p *proposal) again(err error) bool {
 	}
 	p.command.Repeat = true
 	return true
+}
+
+// refused is the error of a proposal that its last leader refuses: it decides
+// nothing where an earlier one may have the command in its log.
+func (p *proposal) refused(err error) error {
+	if p.command.Repeat {
+		return &Unknown{Cause: err}
+	}
+	return err
 }
 
 // waitsForRoom tells whether the leader may yet hand over to a node with room.
