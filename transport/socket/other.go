@@ -10,8 +10,8 @@ type Conn struct{ *net.TCPConn }
 // Wrap returns nil: connections are used as they are.
 func Wrap(net.Conn) *Conn { return nil }
 
-// Unheard is never called.
-func (*Conn) Unheard() int { return 0 }
+// Silent is never called.
+func (*Conn) Silent() bool { return false }
 
 // Push is never called.
 func (*Conn) Push(net.Buffers) (int, error) { return 0, net.ErrClosed }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -46,18 +47,31 @@ func (c *Conn) Read(b []byte) (int, error) { return c.in.read(b) }
 // returns how much that was. It never waits. It may change v.
 func (c *Conn) Push(v net.Buffers) (int, error) { return c.out.push(v) }
 
-// Unheard returns how often in a row what was sent had to be sent again
-// because the other host acknowledged nothing. A host that only takes nothing
-// more, as its program is slow, acknowledges that; it counts as heard.
-func (c *Conn) Unheard() int {
-	var times int
+// Bounds of [Conn.Silent].
+const (
+	// silentTries is how often what was sent is sent again in vain before the
+	// other host counts as silent: the fifth time is about 6 s after the first.
+	// The network would try on at ever longer intervals, and still be silent for
+	// a minute after the way is free again.
+	silentTries = 5
+	// silentRest is how long ago the last try is by then, so that nothing is on
+	// its way any more that could arrive after what is sent on another connection.
+	silentRest = 500 * time.Millisecond
+)
+
+// Silent tells whether the other host is gone: it acknowledged nothing of what
+// was sent, again and again. A host that only takes nothing more, as its
+// program is slow, acknowledges that; it is not silent.
+func (c *Conn) Silent() (silent bool) {
 	c.out.raw.Control(func(fd uintptr) {
 		if info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
-			times = int(info.Retransmits)
+			silent = isSilent(int(info.Retransmits), time.Duration(info.Last_data_sent)*time.Millisecond)
 		}
 	})
-	return times
+	return silent
 }
+
+func isSilent(tries int, last time.Duration) bool { return tries >= silentTries && last >= silentRest }
 
 // reader keeps what one read needs, so that reading allocates nothing.
 type reader struct {

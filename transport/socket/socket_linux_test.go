@@ -101,8 +101,8 @@ func TestPushNeverWaits(t *testing.T) {
 	} else {
 		want.Write(chunk[:n])
 	}
-	if n := ours.Unheard(); n != 0 {
-		t.Errorf("a host that takes nothing more counts as unheard %d times", n)
+	if ours.Silent() {
+		t.Error("a host that takes nothing more counts as silent")
 	}
 	ours.CloseWrite()
 	got, err := io.ReadAll(theirs)
@@ -143,6 +143,20 @@ func TestRest(t *testing.T) {
 		}
 		if string(got) != want {
 			t.Errorf("rest after %d: got %q, want %q", n, got, want)
+		}
+	}
+}
+
+// A host is silent once the last of the tries is over: a copy that is still on
+// its way would arrive after what is sent on the next connection.
+func TestSilentHasRested(t *testing.T) {
+	for _, c := range []struct {
+		tries int
+		last  time.Duration
+		want  bool
+	}{{0, time.Hour, false}, {4, time.Minute, false}, {5, 0, false}, {5, 499 * time.Millisecond, false}, {5, 500 * time.Millisecond, true}, {9, time.Second, true}} {
+		if got := socket.IsSilent(c.tries, c.last); got != c.want {
+			t.Errorf("%d tries, the last %v ago: %v, want %v", c.tries, c.last, got, c.want)
 		}
 	}
 }

@@ -56,12 +56,6 @@ const (
 	connLost
 )
 
-// unheardLimit is how often what was sent is sent again in vain before the
-// connection is given up: the fifth time is about 6 s after the first. The
-// network would try on at ever longer intervals, and still be silent for a
-// minute after the way is free again.
-const unheardLimit = 5
-
 // maxDatagram is the largest UDP payload.
 const maxDatagram = 65507
 
@@ -247,7 +241,7 @@ func (c *conn) check(now time.Time) {
 		c.fail(errTimeout)
 		return
 	}
-	if c.direct != nil && c.direct.Unheard() >= unheardLimit {
+	if c.direct != nil && c.direct.Silent() {
 		c.fail(errUnheard)
 		return
 	}

@@ -99,7 +99,7 @@ func (l *link) overdue(now int64) {
 // unheard closes the connection if the other host is gone: it acknowledged
 // nothing for about 6 s. The system would try on for a quarter of an hour.
 func (l *link) unheard() {
-	if l.direct != nil && l.direct.Unheard() >= 5 {
+	if l.direct != nil && l.direct.Silent() {
 		l.close()
 	}
 }
