@@ -82,7 +82,30 @@ func (n *Node) PowerCut() error {
 	if err != nil || !mounted(n.disk()) {
 		return err
 	}
-	return unmount(n.disk())
+	return errors.Join(unmount(n.disk()), released(n.image()))
+}
+
+// released waits until no loop device has the image any more. One that stays has the
+// dead file system mounted in somebody's mount namespace, which copied it meanwhile:
+// the next mount would be of that one.
+func released(image string) error {
+	for deadline := time.Now().Add(2 * time.Second); ; {
+		devices, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
+		if err != nil {
+			return err
+		}
+		used := slices.ContainsFunc(devices, func(d string) bool {
+			of, _ := os.ReadFile(d) // it may have gone
+			return strings.TrimSpace(string(of)) == image
+		})
+		if !used {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%s is still mounted in another mount namespace, so its power can't be cut: end what runs there (lsns -t mnt)", image)
+		}
+		time.Sleep(10 * time.Millisecond) // nobody tells when it is free
+	}
 }
 
 // powerOn mounts the disk again after a power cut, which replays its journal.
