@@ -96,22 +96,37 @@ func (t *Table) All() iter.Seq[*Entry] {
 	}
 }
 
-// Endpoints returns every endpoint that a group names, sorted.
-func (t *Table) Endpoints() []string {
-	if t == nil {
-		return nil
-	}
-	seen := map[string]bool{}
-	for _, s := range t.shards {
-		for _, r := range s.all() {
-			for _, e := range r.entries {
-				for _, g := range e.Groups {
-					for _, m := range g {
-						seen[m] = true
+// Groups yields the groups of all entries, in no order that means something,
+// and most of them many times. Leave them unchanged. It costs less than [Table.All].
+func (t *Table) Groups() iter.Seq[[]string] {
+	return func(yield func([]string) bool) {
+		if t == nil {
+			return
+		}
+		for _, s := range t.shards {
+			for _, r := range s.all() {
+				for _, e := range r.entries {
+					for _, g := range e.Groups {
+						if !yield(g) {
+							return
+						}
 					}
 				}
 			}
 		}
+	}
+}
+
+// Endpoints returns every endpoint that a group names, sorted.
+func (t *Table) Endpoints() []string {
+	seen := map[string]bool{}
+	for g := range t.Groups() {
+		for _, m := range g {
+			seen[m] = true
+		}
+	}
+	if len(seen) == 0 {
+		return nil
 	}
 	return sortedKeys(seen)
 }

@@ -14,21 +14,36 @@ type members struct {
 	groups    [][]string // of several members
 }
 
+// membersOf looks at each group once: a large table has few that differ.
 func membersOf(t *routing.Table) *members {
 	m := &members{table: t}
-	for e := range t.All() {
-		for _, g := range e.Groups {
-			g = slices.DeleteFunc(slices.Clone(g), isTopic)
-			slices.Sort(g)
-			if g = slices.Compact(g); len(g) > 1 {
-				m.groups = append(m.groups, g)
-				m.endpoints = append(m.endpoints, g...)
-			}
+	seen := map[string]bool{}
+	var name []byte
+	for g := range t.Groups() {
+		name = name[:0]
+		for _, endpoint := range g {
+			name = append(append(name, endpoint...), ',')
 		}
+		if seen[string(name)] {
+			continue
+		}
+		seen[string(name)] = true
+		m.add(g)
 	}
+	slices.SortFunc(m.groups, slices.Compare[[]string])
+	m.groups = slices.CompactFunc(m.groups, slices.Equal[[]string])
 	slices.Sort(m.endpoints)
 	m.endpoints = slices.Compact(m.endpoints)
 	return m
+}
+
+func (m *members) add(group []string) {
+	group = slices.DeleteFunc(slices.Clone(group), isTopic)
+	slices.Sort(group)
+	if group = slices.Compact(group); len(group) > 1 {
+		m.groups = append(m.groups, group)
+		m.endpoints = append(m.endpoints, group...)
+	}
 }
 
 func isTopic(endpoint string) bool {
