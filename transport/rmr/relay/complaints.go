@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+
+	"floe/transport/rmr/proto"
 )
 
 // complainEvery is the shortest time between two equal lines about what
@@ -50,6 +52,27 @@ func (c *complaints) warnOf(peer netip.Addr, message string, pairs ...any) {
 	if withheld, ok := c.may(complaint{message, peer}, time.Now()); ok {
 		c.log.Warn(message, append([]any{"listener", c.listener, "suppressed", withheld}, pairs...)...)
 	}
+}
+
+// lostTo are the lines about messages that go nowhere, by reason.
+var lostTo = map[Reason]string{
+	NoEntry:      "message dropped, no route for its type",
+	UnknownMEID:  "message dropped, nobody owns its MEID",
+	DeadEndpoint: "message dropped, nobody is there to get it",
+}
+
+// lost tells of a message that goes nowhere. One line stands for all that an
+// address lost for the same reason meanwhile.
+func (c *complaints) lost(from netip.Addr, why Reason, m *proto.Message, peer net.Addr) {
+	message, known := lostTo[why]
+	if !known {
+		return
+	}
+	withheld, ok := c.may(complaint{message, from}, time.Now())
+	if !ok {
+		return
+	}
+	c.log.Warn(message, "type", m.Type, "subid", m.SubID, "meid", string(m.MEID), "source", string(m.Src), "peer", peer, "listener", c.listener, "suppressed", withheld)
 }
 
 // may tells whether a line may be said now, and how many like it were not.

@@ -150,11 +150,13 @@ func (c *inlet) take(frame []byte, m *proto.Message) {
 	case reason == NoEntry && m.Type == typeHealth:
 		c.answerHealth(m)
 	default:
-		c.relay.dropped[reason].Add(1)
 		if m.Type == proto.TypeTable {
 			c.relay.tables.Add(1)
 			c.listener.log.warn("table data from a peer, ignored", "peer", c.in.nc.RemoteAddr(), "source", string(m.Src))
+		} else {
+			c.listener.log.lost(c.addr, reason, m, c.in.nc.RemoteAddr())
 		}
+		c.relay.dropped[reason].Add(1)
 	}
 }
 
