@@ -51,6 +51,7 @@ type conn struct {
 	conns                *conns
 	tls                  bool // what comes is no HTTP, but TLS
 	got, served, foreign atomic.Bool
+	late                 atomic.Bool // its time to send a request ran out
 }
 
 // Read notes that the client has sent something. What can't be the beginning
@@ -61,6 +62,9 @@ func (c *conn) Read(b []byte) (int, error) {
 	if n > 0 && !c.got.Swap(true) && !c.tls && !beginsRequest(b[:n]) {
 		c.foreign.Store(true)
 		return 0, io.EOF
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		c.late.Store(true)
 	}
 	return n, err
 }
@@ -90,10 +94,15 @@ func beginsRequest(b []byte) bool {
 
 // fault is what was wrong with a connection that never had a request.
 func (c *conn) fault() string {
-	if c.foreign.Load() {
+	switch {
+	case c.foreign.Load():
 		return "not HTTP"
+	case c.late.Load():
+		return "no HTTP request in time"
+	case c.tls:
+		return "TLS was not agreed on, or the client left: one side may not take the other's certificate, or the client speaks no TLS"
 	}
-	return "no HTTP request in time"
+	return "the client left before it had sent a request"
 }
 
 // bounded is a listener that refuses connections beyond MaxConns.

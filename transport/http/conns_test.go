@@ -2,12 +2,16 @@ package http_test
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hashicorp/go-hclog"
 
 	floehttp "floe/transport/http"
 )
@@ -108,4 +112,71 @@ func TestOtherProtocolsEndAtOnce(t *testing.T) {
 	if err := <-served; err != nil {
 		t.Error(err)
 	}
+}
+
+// A client that leaves, or is not content with the node's certificate, is not
+// called slow in the log.
+func TestWhyAConnectionEnded(t *testing.T) {
+	for name, c := range map[string]struct {
+		tls  bool
+		want string
+	}{
+		"plain": {false, "the client left before it had sent a request"},
+		"TLS":   {true, "TLS was not agreed on"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lines := make(chan string, 16)
+			config := floehttp.Config{Group: newGroup(), Nodes: &nodes{}, Log: hclog.New(&hclog.LoggerOptions{Output: lineWriter(lines)})}
+			if c.tls {
+				config.TLS = &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return nil, errors.New("none") }}
+			}
+			s := floehttp.New(config)
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			served := make(chan error, 1)
+			go func() { served <- s.Serve(l) }()
+			nc, err := net.Dial("tcp", l.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.tls {
+				_ = tls.Client(nc, &tls.Config{InsecureSkipVerify: true}).Handshake() // is to go wrong
+			} else if _, err := nc.Write([]byte("GET / HT")); err != nil {
+				t.Fatal(err)
+			}
+			nc.Close()
+			for deadline := time.After(10 * time.Second); ; {
+				select {
+				case line := <-lines:
+					if !strings.Contains(line, "connection closed") {
+						continue
+					}
+					if !strings.Contains(line, c.want) {
+						t.Errorf("got %s", line)
+					}
+				case <-deadline:
+					t.Error("no line")
+				}
+				break
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			if err := s.Shutdown(ctx); err != nil {
+				t.Error(err)
+			}
+			if err := <-served; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// lineWriter hands on what is written.
+type lineWriter chan<- string
+
+func (w lineWriter) Write(b []byte) (int, error) {
+	w <- string(b)
+	return len(b), nil
 }
