@@ -176,9 +176,13 @@ func (g *gossip) NotifyLeave(peer *memberlist.Node) { g.note(peer.Name, false) }
 func (g *gossip) note(id string, lives bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.here != nil {
-		g.here[id] = lives
+	if g.here == nil {
+		return
 	}
+	if before, seen := g.here[id]; !seen || before != lives {
+		g.n.stirred.fire()
+	}
+	g.here[id] = lives
 }
 
 // meetTime is how long gossip may take to meet the nodes that live.

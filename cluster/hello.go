@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -130,25 +131,37 @@ func (n *Node) learn(from nodeInfo) {
 // askAround says hello to the nodes of those ids at once, by the address
 // book; those who don't answer are missing from the map.
 func (n *Node) askAround(ctx context.Context, ids []string) map[string]nodeInfo {
+	out, _ := n.askAll(ctx, ids)
+	return out
+}
+
+// askAll is askAround, and says why others did not answer.
+func (n *Node) askAll(ctx context.Context, ids []string) (out map[string]nodeInfo, failed map[string]error) {
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.Timing.askTime())
 	defer cancel()
 	var mu sync.Mutex
-	out := map[string]nodeInfo{}
+	out, failed = map[string]nodeInfo{}, map[string]error{}
 	var wg sync.WaitGroup
 	for _, id := range ids {
 		wg.Go(func() {
 			info, err := n.helloTo(ctx, id)
-			if err != nil || info.ID != id || info.Cluster != n.clusterID() {
-				return
+			if err == nil && (info.ID != id || info.Cluster != n.clusterID()) {
+				err = fmt.Errorf("node %s of cluster %q answers there", info.ID, info.Cluster)
 			}
-			n.learn(info)
+			if err == nil {
+				n.learn(info)
+			}
 			mu.Lock()
 			defer mu.Unlock()
+			if err != nil {
+				failed[id] = err
+				return
+			}
 			out[id] = info
 		})
 	}
 	wg.Wait()
-	return out
+	return out, failed
 }
 
 func (n *Node) helloTo(ctx context.Context, id string) (nodeInfo, error) {
@@ -180,18 +193,30 @@ const (
 // and then while there is one: so a node that came back elsewhere is found.
 func (h *half) lookAround(ctx context.Context) {
 	wait := lookSoon
+	group := fellows{n: h.n}
+	defer h.n.setProblem("leader", "")
 	for ctx.Err() == nil {
-		changed := h.n.leaders.changed.next()
-		infos := answered(h.n.greet(ctx, h.n.places()))
+		changed, stirred := h.n.leaders.changed.next(), h.n.stirred.next()
+		all := h.n.greet(ctx, h.n.places())
+		if ctx.Err() != nil {
+			return
+		}
+		infos, again := answered(all), group.note(all)
 		h.n.checkDouble(ctx, infos)
 		h.checkOutlived(ctx, infos)
 		leader, _, lost := h.n.leaders.get()
 		if leader != "" {
 			wait = lookSoon
-			h.waitCalm(ctx, changed)
+			h.n.setProblem("leader", "")
+			calm := lookCalm
+			if again {
+				calm = lookLater
+			}
+			waitCalm(ctx, calm, changed, stirred)
 			continue
 		}
 		if time.Since(lost) > 2*h.n.cfg.Timing.Election {
+			h.n.noteLeaderless(infos)
 			h.askBelonging(ctx)
 		}
 		pause(ctx, wait)
@@ -199,12 +224,14 @@ func (h *half) lookAround(ctx context.Context) {
 	}
 }
 
-// waitCalm waits until the leader changes, or for long.
-func (h *half) waitCalm(ctx context.Context, changed <-chan struct{}) {
-	t := time.NewTimer(lookCalm)
+// waitCalm waits until the leader changes, gossip sees a node come or go, or
+// for long.
+func waitCalm(ctx context.Context, long time.Duration, changed, stirred <-chan struct{}) {
+	t := time.NewTimer(long)
 	defer t.Stop()
 	select {
 	case <-changed:
+	case <-stirred:
 	case <-t.C:
 	case <-ctx.Done():
 	}

@@ -29,6 +29,12 @@ type MemberInfo struct {
 // at once. It needs no leader. Where ctx has no deadline an answer takes a
 // second at most.
 func (n *Node) Members(ctx context.Context) []MemberInfo {
+	members, _ := n.lookAt(ctx)
+	return members
+}
+
+// lookAt is Members, and says why nodes did not answer.
+func (n *Node) lookAt(ctx context.Context) (members []MemberInfo, failed map[string]error) {
 	view := n.View()
 	all := map[string]MemberInfo{}
 	for _, m := range view.Members {
@@ -42,7 +48,7 @@ func (n *Node) Members(ctx context.Context) []MemberInfo {
 	if _, ok := all[n.id]; !ok {
 		all[n.id] = MemberInfo{ID: n.id, Incarnation: incarnationOf(n.Identity())}
 	}
-	infos := n.askAround(ctx, slices.Collect(maps.Keys(all)))
+	infos, failed := n.askAll(ctx, slices.Collect(maps.Keys(all)))
 	for id, m := range all {
 		if address, ok := n.PeerAddress(id); ok {
 			m.Address = address
@@ -54,7 +60,7 @@ func (n *Node) Members(ctx context.Context) []MemberInfo {
 		}
 		all[id] = m
 	}
-	return slices.SortedFunc(maps.Values(all), func(a, b MemberInfo) int { return compare(a.ID, b.ID) })
+	return slices.SortedFunc(maps.Values(all), func(a, b MemberInfo) int { return compare(a.ID, b.ID) }), failed
 }
 
 func compare(a, b string) int {
@@ -119,13 +125,18 @@ type Status struct {
 // Status looks at this node and asks the others how they are.
 func (n *Node) Status(ctx context.Context) Status {
 	view := n.View()
+	members, failed := n.lookAt(ctx)
 	s := Status{
 		ClusterID: clusterOf(n.clusterID()), Node: n.id, Leader: n.LeaderID(), Term: n.Term(), AppliedIndex: view.Index,
-		Digest: view.Digest().String(), Version: view.Version, Members: n.Members(ctx), Problems: n.Problems(),
+		Digest: view.Digest().String(), Version: view.Version, Members: members, Problems: n.Problems(),
 	}
 	for _, m := range s.Members {
 		if m.Role == "unreachable" {
-			s.Problems = append(s.Problems, "node "+m.ID+" can't be reached")
+			text := "node " + m.ID + " can't be reached"
+			if err := failed[m.ID]; err != nil {
+				text += " at " + m.Address + ": " + whySilent(err)
+			}
+			s.Problems = append(s.Problems, text)
 		}
 	}
 	return s

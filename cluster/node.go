@@ -37,6 +37,7 @@ type Node struct {
 	draining atomic.Bool
 	leaving  atomic.Bool // Leave is under way, and notes the end itself
 	poke     *broadcast  // something about this node changed
+	stirred  *broadcast  // gossip saw a node come or go
 
 	ring      ring
 	space     *space
@@ -95,7 +96,7 @@ func Open(cfg Config) (*Node, error) {
 func newNode(cfg Config, lock *logstore.DirLock) *Node {
 	n := &Node{
 		cfg: cfg, log: cfg.Log.Named("cluster"), raftLog: newRaftLog(cfg.Log.Named("raft")), nonce: randomHex(8), started: time.Now(), lock: lock,
-		leaders: newLeaderWatch(), poke: newBroadcast(), problems: map[string]string{},
+		leaders: newLeaderWatch(), poke: newBroadcast(), stirred: newBroadcast(), problems: map[string]string{},
 		joins: make(chan *joinOrder), fatal: make(chan error, 1), addresses: maps.Clone(cfg.Addresses),
 		space: newSpace(cfg),
 	}
@@ -276,6 +277,9 @@ func (n *Node) listProblems() []string {
 	defer n.mu.Unlock()
 	out := make([]string, 0, len(n.problems))
 	for _, key := range slices.Sorted(maps.Keys(n.problems)) {
+		if key == "leader" && n.LeaderID() != "" { // found since the last look
+			continue
+		}
 		out = append(out, n.problems[key])
 	}
 	return out

@@ -17,7 +17,8 @@ const sameLine = 30 * time.Second
 // raftLog is the log that Raft gets. Raft calls it an error whenever a
 // follower does not answer, several times a second while one is down: floe
 // copes with that, so errors are warnings, and a line that was there already
-// in the last half minute is counted and left out. That a connection of ours
+// in the last half minute is counted and left out; so is that it stands for
+// election once more, which a node without a majority does for ever. That a connection of ours
 // was closed under Raft is how a half stops, and that a replayed entry was
 // applied already is how it starts: no news at all.
 type raftLog struct {
@@ -49,6 +50,25 @@ func (l *raftLog) Warn(message string, args ...any) {
 		args = append(args[:len(args):len(args)], "repeated", leftOut)
 	}
 	l.Logger.Warn(message, args...)
+}
+
+// Info logs a line, but not each of the elections of a node that can't win one.
+func (l *raftLog) Info(message string, args ...any) {
+	switch message {
+	case "entering candidate state", "pre-vote campaign failed, waiting for election timeout":
+		leftOut, again := l.again(message)
+		if again {
+			return
+		}
+		if leftOut > 0 {
+			args = append(args[:len(args):len(args)], "repeated", leftOut)
+		}
+	case "entering follower state", "entering leader state": // the next election is another one
+		l.mu.Lock()
+		delete(l.seen, "entering candidate state")
+		l.mu.Unlock()
+	}
+	l.Logger.Info(message, args...)
 }
 
 // Error is Warn.

@@ -138,7 +138,7 @@ func (n *Node) describe(all []greeting, tries int) string {
 	var silent []string
 	for _, g := range all {
 		if g.err != nil {
-			silent = append(silent, g.address)
+			silent = append(silent, g.address+" ("+whySilent(g.err)+")")
 		}
 	}
 	if len(silent) == 0 && tries < patientTries {
@@ -148,8 +148,11 @@ func (n *Node) describe(all []greeting, tries int) string {
 	if len(silent) > 0 {
 		text += "; no answer from " + strings.Join(silent, ", ")
 	}
-	if len(silent) < len(all) {
-		text += fmt.Sprintf("; %d of the nodes named answered, none is in a cluster", len(all)-len(silent))
+	switch here := len(all) - len(silent); {
+	case n.cfg.BootstrapExpect > 0:
+		text += fmt.Sprintf("; here so far: %d of the %d nodes that --bootstrap-expect waits for", here+1, n.cfg.BootstrapExpect)
+	case here > 0:
+		text += fmt.Sprintf("; %d of the nodes named answered, none is in a cluster", here)
 	}
 	for _, g := range all {
 		if ours := n.cfg.BootstrapExpect; g.err == nil && g.info.Expect != 0 && ours != 0 && g.info.Expect != ours {

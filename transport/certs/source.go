@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -128,7 +129,17 @@ func (s *Source) Ends() (cert, authority time.Time) {
 
 // Problems says what is wrong with the certificates, or will be soon.
 func (s *Source) Problems(now time.Time) []string {
-	var out []string
+	out := s.endings(now)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failing != nil {
+		out = append(out, fmt.Sprintf("the new certificate files can't be used, the old ones stay in use: %v", s.failing))
+	}
+	return out
+}
+
+// endings says what ended, or will soon.
+func (s *Source) endings(now time.Time) (out []string) {
 	cert, authority := s.Ends()
 	for _, x := range []struct {
 		what string
@@ -142,20 +153,23 @@ func (s *Source) Problems(now time.Time) []string {
 			out = append(out, fmt.Sprintf("%s ends %s; put a new one in its place before", x.what, x.end.UTC().Format(time.RFC3339)))
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.failing != nil {
-		out = append(out, fmt.Sprintf("the new certificate files can't be used, the old ones stay in use: %v", s.failing))
-	}
 	return out
 }
 
 // Run looks at the files every two seconds, and at once when again says so,
-// until ctx ends.
+// until ctx ends. The log has a line when something ended or will soon.
 func (s *Source) Run(ctx context.Context, again <-chan os.Signal) {
 	tick := time.NewTicker(s.poll)
 	defer tick.Stop()
+	var said []string
 	for {
+		endings := s.endings(time.Now())
+		for _, text := range endings {
+			if !slices.Contains(said, text) {
+				s.log.Error("certificate", "what", text)
+			}
+		}
+		said = endings
 		select {
 		case <-ctx.Done():
 			return

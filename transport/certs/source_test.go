@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"floe/fsm"
 	"floe/transport/certs"
 	"floe/transport/wire"
@@ -63,8 +65,14 @@ func TestNewCertificatesWithoutARestart(t *testing.T) {
 // An expired certificate is replaced while the node runs.
 func TestExpiredCertificateIsReplaced(t *testing.T) {
 	w := newWorld(t, "demo")
-	n1, n2 := w.node("n1", time.Hour), w.node("n2", -time.Minute)
+	n1 := w.node("n1", 90*24*time.Hour)
+	said := &lines{}
+	n2, err := certs.Open(w.files("n2", certs.Name{Node: "n2"}, -time.Minute), hclog.New(&hclog.LoggerOptions{Output: said}))
+	if err != nil {
+		t.Fatal(err)
+	}
 	again := run(t, n2)
+	eventually(t, "the log says so", func() bool { return strings.Contains(said.String(), "n2.crt ended") })
 	port := peerPort(t, n1, &lines{})
 	if p := n2.Problems(time.Now()); len(p) != 1 || !strings.Contains(p[0], "ended") {
 		t.Errorf("problems %q", p)

@@ -115,6 +115,9 @@ func greet(rw io.ReadWriter, v byte, k kind) error {
 	if errors.Is(err, io.EOF) && n == 0 {
 		return errors.New("closed by the peer before it answered (at its connection limit, or no floe peer port)")
 	}
+	if errors.Is(err, errNoPreamble) {
+		return fmt.Errorf("%w: name a peer port, which is 7400 unless set", err)
+	}
 	if err != nil {
 		return fmt.Errorf("read preamble: %w", err)
 	}
