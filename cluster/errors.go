@@ -22,6 +22,9 @@ type NoQuorum struct {
 
 // Error is one line for people.
 func (e *NoQuorum) Error() string {
+	if e.Voters == 0 && e.Reason != "" {
+		return "no quorum: " + e.Reason
+	}
 	text := fmt.Sprintf("no quorum: %d of %d voters reachable", e.Reachable, e.Voters)
 	if e.Voters > 0 {
 		text += fmt.Sprintf(", %d needed", e.Voters/2+1)
@@ -64,8 +67,12 @@ func (e *DuplicateID) Error() string {
 	if e.Address != "" {
 		where = " at " + e.Address
 	}
-	return fmt.Sprintf("node %q, data directory %s: the id belongs to a member%s%s; choose another --id, or, if that member is gone for good, run `floe remove %s --force` on the cluster first",
-		e.ID, e.Dir, where, e.Detail, e.ID)
+	mine := ""
+	if strings.Contains(e.Detail, "does not answer") {
+		mine = "; if it is this very node, whose data is elsewhere (another --data, a disk that is not mounted), start it with that"
+	}
+	return fmt.Sprintf("node %q, data directory %s: the id belongs to a member%s%s%s; choose another --id, or, if that member is gone for good, run `floe remove %s --force` on the cluster first",
+		e.ID, e.Dir, where, e.Detail, mine, e.ID)
 }
 
 // howTaken is a refused join in the words of [DuplicateID.Detail].

@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"floe/cluster"
@@ -17,5 +18,17 @@ func TestUnknownOutcomeIsNoFailure(t *testing.T) {
 	}
 	if !errors.As(err, new(*cluster.Unknown)) {
 		t.Errorf("%v: not known as unknown", err)
+	}
+}
+
+// Whoever finds a directory empty may have lost no data: it may be elsewhere.
+func TestEmptiedDirectoryInWords(t *testing.T) {
+	e := &cluster.DuplicateID{ID: "n3", Address: "h:1", Dir: "d", Detail: ", which does not answer"}
+	if got := e.Error(); !strings.Contains(got, "a disk that is not mounted") || !strings.Contains(got, "floe remove n3 --force") {
+		t.Error(got)
+	}
+	e.Detail = " which is running"
+	if got := e.Error(); strings.Contains(got, "mounted") {
+		t.Error(got)
 	}
 }

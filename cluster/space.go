@@ -89,7 +89,7 @@ func (n *Node) watchSpace(ctx context.Context) {
 		n.space.measure()
 		full := n.space.full.Load()
 		if full {
-			n.setProblem("space", "node "+n.id+": "+n.space.room().Error())
+			n.setProblem("space", n.space.room().Error())
 		} else {
 			n.setProblem("space", "")
 		}

@@ -41,6 +41,9 @@ type FailedError struct {
 }
 
 func (e *FailedError) Error() string {
+	if IsFull(e.Err) { // then the node opens it anew by itself
+		return fmt.Sprintf("storage out of service until there is space, after %s: %v", e.Op, e.Err)
+	}
 	return fmt.Sprintf("storage out of service until restart, after %s: %v", e.Op, e.Err)
 }
 

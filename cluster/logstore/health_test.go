@@ -2,7 +2,9 @@ package logstore_test
 
 import (
 	"errors"
+	"io/fs"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -152,5 +154,17 @@ func TestMemForgetsWhatWasNotSynced(t *testing.T) {
 	mem.Crash()
 	if got, err := s.LastIndex(); got != 1 || err != nil {
 		t.Errorf("got %d, %v, want 1", got, err)
+	}
+}
+
+// A full disk is no reason to restart: the node opens its data anew.
+func TestFailureInWords(t *testing.T) {
+	for want, err := range map[string]error{
+		"storage out of service until there is space, after append: write f: no space left on device": &fs.PathError{Op: "write", Path: "f", Err: syscall.ENOSPC},
+		"storage out of service until restart, after append: sync f: input/output error":              &fs.PathError{Op: "sync", Path: "f", Err: syscall.EIO},
+	} {
+		if got := (&logstore.FailedError{Op: "append", Err: err}).Error(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
 	}
 }
