@@ -1,6 +1,7 @@
 package rmr
 
 import (
+	"context"
 	"errors"
 	"fmt"
 )
@@ -32,7 +33,11 @@ type NoAnswer struct {
 
 // Error names the endpoint.
 func (e *NoAnswer) Error() string {
-	return fmt.Sprintf("no answer from RMR endpoint %s: %v", e.Endpoint, e.Err)
+	why := "it was called off"
+	if errors.Is(e.Err, context.DeadlineExceeded) {
+		why = "the time is up; it may not be there, drop such messages, or answer none"
+	}
+	return fmt.Sprintf("no answer from RMR endpoint %s: %s", e.Endpoint, why)
 }
 
 // Unwrap returns the context's error.
