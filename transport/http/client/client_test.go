@@ -372,6 +372,27 @@ func TestStreamGoesOnElsewhere(t *testing.T) {
 		_, err = s.Next()
 		wantKind(t, err, api.NoSuchTopic, "no such topic")
 	})
+	t.Run("closed", func(t *testing.T) {
+		t.Parallel()
+		s, err := newClient(t, 30*time.Second, mute, goes).Subscribe(t.Context(), []string{"A"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() {
+			ev, err := s.Next()
+			if err == nil {
+				t.Errorf("after Close: %+v", ev)
+			}
+			ended <- err
+		}()
+		s.Close()
+		select {
+		case <-ended:
+		case <-time.After(5 * time.Second):
+			t.Error("Next waits on")
+		}
+	})
 	t.Run("nobody", func(t *testing.T) {
 		t.Parallel()
 		var asked atomic.Int32

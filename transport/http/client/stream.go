@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"floe/transport/http/api"
@@ -19,14 +20,17 @@ import (
 // gone: several of the server's heartbeats.
 const silence = 8 * time.Second
 
-// Stream is a stream of events that outlives the node it comes from. It is not
-// safe for concurrent use.
+// Stream is a stream of events that outlives the node it comes from. Close may
+// be called while Next waits; otherwise it is not safe for concurrent use.
 type Stream struct {
 	client *Client
-	ctx    context.Context // of Subscribe, whose life this is
+	ctx    context.Context // ends with that of Subscribe, or Close
+	end    context.CancelFunc
 	topics []string
 	turn   rota
-	open   *eventStream
+
+	mu   sync.Mutex // of changing open, and of closing what is open
+	open *eventStream
 }
 
 // eventStream is an event stream at one node.
@@ -47,7 +51,9 @@ func (c *Client) Subscribe(ctx context.Context, topics []string) (*Stream, error
 		share := max(time.Until(deadline)/time.Duration(len(c.config.Addresses)-i), time.Millisecond)
 		open, err := c.subscribe(ctx, address, topics, share)
 		if err == nil {
-			return &Stream{client: c, ctx: ctx, topics: topics, turn: rota{next: i}, open: open}, nil
+			s := &Stream{client: c, topics: topics, turn: rota{next: i}, open: open}
+			s.ctx, s.end = context.WithCancel(ctx)
+			return s, nil
 		}
 		failed = append(failed, err)
 		if !elsewhere(err) || ctx.Err() != nil {
@@ -103,15 +109,34 @@ func (s *Stream) Next() (api.Event, error) {
 		var open *eventStream
 		if open, err = s.client.subscribe(s.ctx, s.client.whose(&s.turn), s.topics, s.client.turnTime()); err == nil {
 			s.turn.served()
-			s.open = open
+			if !s.replace(open) {
+				return api.Event{}, s.ctx.Err()
+			}
 			return api.Event{Gap: fmt.Sprintf("%v; %s goes on", lost, open.address)}, nil
 		}
 	}
 	return api.Event{}, err
 }
 
-// Close ends the stream.
-func (s *Stream) Close() { s.open.close() }
+// replace makes open the stream that is read, unless Close was called.
+func (s *Stream) replace(open *eventStream) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open = open
+	if s.ctx.Err() != nil {
+		open.close()
+		return false
+	}
+	return true
+}
+
+// Close ends the stream; a Next that waits fails.
+func (s *Stream) Close() {
+	s.end()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open.close()
+}
 
 // next reads on to a line that says something.
 func (s *eventStream) next() (api.Event, error) {
