@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -300,6 +301,30 @@ func wantAgreed(t *testing.T, c *clustertest.Cluster) {
 			t.Errorf("leader on %s: got %q, want one and the same", n.Name, got)
 		}
 	}
+}
+
+// TestTransfersAtOnce: several who ask for the same at one moment get it; none hears that Raft is busy with another's.
+func TestTransfersAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := clustertest.New(t, 3)
+		for range 10 {
+			leader, target := c.Leader(), c.Follower()
+			errs := make([]error, 4)
+			var asking sync.WaitGroup
+			for i := range errs {
+				asking.Go(func() { errs[i] = leader.Transfer(t.Context(), target.Name) })
+			}
+			asking.Wait()
+			for _, err := range errs {
+				if err != nil && !strings.Contains(err.Error(), "is the leader already") {
+					t.Error(err)
+				}
+			}
+			if got := c.Leader().Name; got != target.Name {
+				t.Errorf("%s leads, want %s", got, target.Name)
+			}
+		}
+	})
 }
 
 // TestTransferToOneThatIsBehind: who lacks more entries than it could soon have does not get the leadership, nor does

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -124,6 +125,9 @@ func (h *half) transferTo(ctx context.Context, id string) (err error) {
 		}
 		if ctx.Err() != nil {
 			break
+		}
+		if errors.Is(err, raft.ErrLeadershipTransferInProgress) { // somebody else asked too, or Raft is not done with the try before
+			pause(ctx, h.n.cfg.Timing.Election/2)
 		}
 	}
 	if err != nil {

@@ -462,7 +462,9 @@ func (a *asker) membership(n *floetest.Node) {
 			return nil
 		})
 		if id == "n2" {
-			a.call(asked{method: "POST", at: n.HTTP() + "/v1/remove", body: []byte(`{"id":"n2"}`)})
+			if answer := a.call(asked{method: "POST", at: n.HTTP() + "/v1/remove", body: []byte(`{"id":"n2"}`)}); strings.Contains(answer, `"error"`) {
+				a.t.Errorf("remove: %s", answer)
+			}
 			continue
 		}
 		a.call(asked{method: "POST", at: other.HTTP() + "/v1/leave"})
