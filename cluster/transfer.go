@@ -126,7 +126,7 @@ func (h *half) transferTo(ctx context.Context, id string) (err error) {
 		if ctx.Err() != nil {
 			break
 		}
-		if errors.Is(err, raft.ErrLeadershipTransferInProgress) { // somebody else asked too, or Raft is not done with the try before
+		if errors.Is(err, raft.ErrLeadershipTransferInProgress) || errors.Is(err, raft.ErrEnqueueTimeout) { // somebody else asked too, or Raft is not done with the try before
 			pause(ctx, h.n.cfg.Timing.Election/2)
 		}
 	}
