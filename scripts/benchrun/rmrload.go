@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,69 +27,114 @@ const (
 // tableLoad loads a table of so many entries, or MEIDs, into a new cluster with one application.
 type tableLoad struct{ nodes, entries, meids int }
 
-func (l tableLoad) run(ctx context.Context, b *bench, _ system) (s sample, err error) {
-	f, err := b.launchRMR(ctx, l.nodes)
+// run loads it twice: with nothing else to do, for how long it takes, and while topics are made, for how long it
+// holds those up.
+func (l tableLoad) run(ctx context.Context, b *bench, _ system) (sample, error) {
+	s, err := l.alone(ctx, b)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, f.close()) }()
+	h, err := l.amongOthers(ctx, b)
+	maps.Copy(s, h)
+	return s, err
+}
+
+// loadSite is a cluster with an application that has a first, small table.
+type loadSite struct {
+	*fleet
+	leader    *server
+	followers []*server
+	app       *rmrapp.App
+}
+
+func (b *bench) loadSite(ctx context.Context, nodes int) (_ *loadSite, err error) {
+	f, err := b.launchRMR(ctx, nodes)
+	if err != nil {
+		return nil, err
+	}
+	s := &loadSite{fleet: f}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	if s.leader, s.followers, err = f.leader(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.leader.load(ctx, firstTable); err != nil {
+		return nil, err
+	}
+	if s.app, err = rmrapp.Start(rmrapp.Config{RouteManager: f.servers[0].rtg}); err != nil {
+		return nil, err
+	}
+	return s, within(ctx, ackLimit, s.app.WaitReady)
+}
+
+func (s *loadSite) close() error {
+	if s.app != nil {
+		s.app.Close()
+	}
+	return s.fleet.close()
+}
+
+// alone measures time, work and memory of a load.
+func (l tableLoad) alone(ctx context.Context, b *bench) (s sample, err error) {
+	on, err := b.loadSite(ctx, l.nodes)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, on.close()) }()
+	file, last, err := l.write(on.dir)
+	if err != nil {
+		return nil, err
+	}
+	before, err := on.cpu()
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	if err := b.loadFile(ctx, on.leader, file); err != nil {
+		return nil, err
+	}
+	if err := on.answers(ctx, last); err != nil {
+		return nil, err
+	}
+	done := time.Now()
+	after, err := on.cpu()
+	if err != nil {
+		return nil, err
+	}
+	at, err := appliedAt(ctx, on.app, last)
+	if err != nil {
+		return nil, err
+	}
+	s = sample{readable: milliseconds(done.Sub(start)), acked: milliseconds(at.Sub(start)), loadCPU: milliseconds(after - before)}
+	return s, memories(ctx, s, on.leader, on.followers)
+}
+
+// amongOthers measures how long a load holds up topics that are made at the leader, beside those of a node that has
+// nothing else to do.
+func (l tableLoad) amongOthers(ctx context.Context, b *bench) (s sample, err error) {
+	on, err := b.loadSite(ctx, l.nodes)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, on.close()) }()
 	beside, err := b.launchRMR(ctx, 1)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, beside.close()) }()
-	leader, followers, err := f.leader(ctx)
+	file, last, err := l.write(on.dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := leader.load(ctx, firstTable); err != nil {
-		return nil, err
-	}
-	app, err := rmrapp.Start(rmrapp.Config{RouteManager: f.servers[0].rtg})
-	if err != nil {
-		return nil, err
-	}
-	defer app.Close()
-	if err := within(ctx, ackLimit, app.WaitReady); err != nil {
-		return nil, err
-	}
-	if s, err = l.measure(ctx, b, f, leader, beside.servers[0], app); err != nil {
-		return nil, err
-	}
-	return s, memories(ctx, s, leader, followers)
-}
-
-// measure has the leader load the file while topics are made there and on the node beside.
-func (l tableLoad) measure(ctx context.Context, b *bench, f *fleet, leader, beside *server, app *rmrapp.App) (sample, error) {
-	file, last, err := l.write(f.dir)
-	if err != nil {
-		return nil, err
-	}
-	before, err := f.cpu()
-	if err != nil {
-		return nil, err
-	}
-	start := time.Now()
-	var done time.Time
-	var after time.Duration
-	s, err := whileMakingTopics(ctx, leader, beside, func() error {
-		err := b.loadFile(ctx, leader, file)
-		if err == nil {
-			err = f.answers(ctx, last)
+	return whileMakingTopics(ctx, on.leader, beside.servers[0], func() error {
+		if err := b.loadFile(ctx, on.leader, file); err != nil {
+			return err
 		}
-		done = time.Now()
-		if err == nil {
-			after, err = f.cpu()
-		}
-		return err
+		return on.answers(ctx, last)
 	})
-	if err != nil {
-		return nil, err
-	}
-	s[loadCPU] = milliseconds(after - before)
-	at, err := appliedAt(ctx, app, last)
-	s[readable], s[acked] = milliseconds(done.Sub(start)), milliseconds(at.Sub(start))
-	return s, err
 }
 
 // write makes the file to load.
