@@ -285,11 +285,13 @@ func (r *reader) startAll(nodes []*typed) {
 var (
 	listensAt  = regexp.MustCompile(`listening for http +(\S+)`)
 	tlsFlags   = regexp.MustCompile(`--tls-\w+[ =]\S+`)
-	isSettled  = regexp.MustCompile(`(?m)^node .*\((?:left|removed|joining)\)$|^leader +\S+ in term \d+$`)
+	isIdle     = regexp.MustCompile(`(?m)^node .*\((?:left|removed)\)$`)
+	isMember   = regexp.MustCompile(`(?m)^leader +\S+ in term \d+$`)
+	isOnTheWay = regexp.MustCompile(`(?m)^node .*\((?:joining|non-voter)\)$`)
 	patienceOf = 30 * time.Second
 )
 
-// settled tells why a node is neither part of a cluster with a leader nor idle.
+// settled tells why a node is neither part of a cluster with a leader, with its vote, nor idle.
 func (r *reader) settled(n *typed) error {
 	select {
 	case <-n.done:
@@ -302,7 +304,8 @@ func (r *reader) settled(n *typed) error {
 	}
 	ask := "floe status --addr " + m[1] + " " + strings.Join(tlsFlags.FindAllString(n.line, -1), " ")
 	out, err := r.bash(ask).Output()
-	if err != nil || !isSettled.Match(out) {
+	votes := isMember.Match(out) && (!isOnTheWay.Match(out) || strings.Contains(n.line, "--non-voter"))
+	if err != nil || !votes && !isIdle.Match(out) {
 		return fmt.Errorf("%s: %v\n%s\n%s", ask, err, out, read(r.t, n.said))
 	}
 	return nil
