@@ -50,7 +50,7 @@ func TestBootstrapExpectInAnyOrder(t *testing.T) {
 			}
 			for _, i := range order[:2] {
 				s := c.Nodes[i].WaitStatus("waiting for the third", func(s api.Status) bool {
-					return strings.Contains(strings.Join(s.Problems, "\n"), "1 of the nodes named answered")
+					return strings.Contains(strings.Join(s.Problems, "\n"), "here so far: 2 of the 3 nodes")
 				})
 				if s.ClusterID != "" {
 					t.Fatalf("two of three founded cluster %s", s.ClusterID)
